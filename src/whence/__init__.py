@@ -37,7 +37,7 @@ __all__ = [
 ]
 __all__ += ["UnknownOrigin", "open", "probe", "relation_of", "summarize", "tracked"]
 
-# Loaded on use: the log brings SQLAlchemy, which arrays alone do not need.
+# Imported on use: the log imports SQLAlchemy, which is not needed for arrays alone.
 _LAZY = {"Graph": "whence.graph", "Log": "whence.log", "open": "whence.log", "summarize": "whence.graph"}
 _LAZY |= {
     "Answer": "whence.store.answers",

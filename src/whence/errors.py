@@ -13,7 +13,7 @@ class WhenceError(Exception):
 
 
 class OutOfRange(WhenceError, IndexError):
-    """An index lies outside the array."""
+    """An index is outside of the array."""
 
 
 class BadCells(WhenceError, ValueError):
@@ -33,27 +33,27 @@ class UnknownName(WhenceError, KeyError):
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
-        """The error for an unknown name, with the nearest known ones.
+        """Return the error for an unknown name, with the most similar known names.
 
         >>> str(UnknownName.of("dataset", "pixls", ["pixels", "labels"]))
         "there is no dataset 'pixls'; did you mean 'pixels'?"
         """
-        import difflib  # only when something went wrong
+        import difflib  # only needed for errors
 
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "; `whence ls` lists what there is"
-        if not near and kind.split()[0] in ("column", "source"):  # of a pipeline, not of the log
+        if not near and kind.split()[0] in ("column", "source"):  # names of a pipeline, not of the log
             hint = f"; there are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
         return cls(f"there is no {kind} {name!r}{hint}")
 
 
 class Ambiguous(WhenceError, LookupError):
-    """A name means several things where one is needed."""
+    """A name is ambiguous."""
 
     @classmethod
     def of(cls, name: str, known: Iterable[str]) -> Ambiguous:
-        """The error that lists what a name may mean.
+        """Return the error that lists what a name may mean.
 
         >>> str(Ambiguous.of("metrics.json", ["a/metrics.json", "b/metrics.json"]))
         "'metrics.json' may be a/metrics.json or b/metrics.json: say which"
@@ -76,7 +76,7 @@ class BadGraph(WhenceError, ValueError):
 
 
 class NoRule(WhenceError, NotImplementedError):
-    """The lineage of a function, or of these arguments, is not known."""
+    """There is no rule for the lineage of a function, or for these arguments."""
 
 
 class NoLineage(WhenceError, LookupError):
@@ -128,7 +128,7 @@ class MissingExtra(WhenceError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> MissingExtra:
-        """The error for a missing optional package.
+        """Return the error for a missing optional package.
 
         >>> str(MissingExtra.of("duckdb", "bench"))
         "this needs duckdb, which is not installed: pip install 'whence[bench]'"

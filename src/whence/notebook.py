@@ -1,4 +1,4 @@
-"""The cell magic `%%whence`: a notebook's cell as an activity, with the files that it opens.
+"""The cell magic `%%whence`: records a notebook's cell as an activity, with the files that it opens.
 
 %load_ext whence.notebook
 
@@ -34,25 +34,25 @@ _CHANGES = ("os.rename", "os.link", "os.remove", "os.truncate", "sqlite3.connect
 
 
 class Opened:
-    """Which files of a project this process opens, while it is asked to look."""
+    """The files of a project that this process opens while `looking` is active."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
         self._root = os.path.join(os.path.realpath(project), "")
-        self.read: dict[str, Stamp] = {}  # as it was when it was opened
-        self.was: dict[str, Content] = {}  # what was read of a file that was changed afterwards
-        self.written: dict[str, Stamp | None] = {}  # as it was before; None if there was none, or it had just changed
-        self._thread = threading.local()  # threads open files at the same time
+        self.read: dict[str, Stamp] = {}  # its stamp when it was opened
+        self.was: dict[str, Content] = {}  # the content of a file that was read and then changed
+        self.written: dict[str, Stamp | None] = {}  # its stamp before; None if it was new, or had just changed
+        self._thread = threading.local()  # avoids recursion, separately for each thread
 
     def note(self, event: str, args: tuple[Any, ...]) -> None:
-        """One event of Python's audit hooks."""
+        """Handle one event of Python's audit hooks."""
         if (event != "open" and event not in _CHANGES) or getattr(self._thread, "busy", False):
             return
         self._thread.busy = True
         try:
             self._noted(event, args)
         except (OSError, StoreError):
-            return  # a file that cannot be looked at is the program's to stumble over, not the hook's
+            return  # the program itself gets the error when it opens the file
         finally:
             self._thread.busy = False
 
@@ -76,7 +76,7 @@ class Opened:
         return path is not None and path.startswith(self._root) and not is_hidden(path, self._root)
 
     def _changes(self, path: str | None, *, writes: bool = False) -> None:
-        """A file is about to change: what was read of it is what it holds so far."""
+        """Save the content of a file that was read, before it changes; with `writes`, note that it is written."""
         if not self._counts(path) or path in self.written:
             return
         stamp = Stamp.of(os.stat(path)) if os.path.isfile(path) else None
@@ -87,7 +87,7 @@ class Opened:
             self.written[path] = stamp if is_old else None
 
     def record(self, activity: Activity) -> list[str]:
-        """Note what was read and written; the files of which it is not known what was read are returned."""
+        """Record the files that were read and written; return those whose content at reading is unknown."""
         unknown = []
         for path, stamp in self.read.items():
             content = self.was.get(path)
@@ -106,7 +106,7 @@ class Opened:
         return unknown
 
 
-_looking: list[Opened] = []  # an audit hook cannot be taken away again, so there is one, and it looks here
+_looking: list[Opened] = []  # audit hooks cannot be removed, so there is one hook, which uses this list
 _hooked: list[bool] = []
 
 
@@ -117,7 +117,7 @@ def _noted(event: str, args: tuple[Any, ...]) -> None:
 
 @contextmanager
 def looking(project: Path) -> Iterator[Opened]:
-    """Look which files are opened in this block."""
+    """Record which files are opened in the block."""
     if not _hooked:
         sys.addaudithook(_noted)
         _hooked.append(True)
@@ -145,7 +145,7 @@ def _parser() -> _Parser:
 
 
 def run_cell(shell: Any, line: str, cell: str) -> None:
-    """Run a cell, and record it as an activity with what it used and generated."""
+    """Run a cell, and record it as an activity with its inputs and outputs."""
     try:
         words = shlex.split(line)
     except ValueError as wrong:
@@ -170,5 +170,5 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext whence.notebook` calls."""
+    """Register the magic; `%load_ext whence.notebook` calls this."""
     shell.register_magic_function(lambda line, cell: run_cell(shell, line, cell), "cell", "whence")

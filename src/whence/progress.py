@@ -1,4 +1,4 @@
-"""How far something is that takes more than a second: a bar in the terminal, or in a notebook; nothing elsewhere."""
+"""Progress of work that takes more than a second: a bar in a terminal or notebook, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-PATIENCE = 1.0  # seconds before anything is shown
-STEP = 0.2  # seconds between two looks at how far it is
-BEAT = 60.0  # seconds between two signs of life
+PATIENCE = 1.0  # seconds before the bar is shown
+STEP = 0.2  # seconds between two updates of the bar
+BEAT = 60.0  # seconds between two calls of `beat`
 
 Far = Callable[[], tuple[int, int, str]]
-"""How much is done, how much there is (0 if that is not known), and the line that is shown."""
+"""Returns how much is done, the total (0 if unknown), and the text of the bar."""
 Item = TypeVar("Item")
 
 
 def visible() -> bool:
-    """Whether someone sees what is drawn: a terminal, or a notebook."""
+    """Whether there is a terminal or a notebook to show the bar."""
     return sys.stderr.isatty() or _in_notebook()
 
 
 def _in_notebook() -> bool:
-    """Whether this process runs the cells of a notebook: a program may have imported IPython for something else."""
+    """Whether this process is the kernel of a notebook; importing IPython alone does not count."""
     ipython = sys.modules.get("IPython")
     return hasattr(ipython and ipython.get_ipython(), "kernel")
 
 
 @contextmanager
 def working(text: str, far: Far | None = None, beat: Callable[[], None] | None = None) -> Iterator[None]:
-    """What happens within is shown as `text` once it has taken a while; `beat` is called now and then, seen or not."""
+    """Show the bar during the block, once it has taken a while; call `beat` regularly, even without a bar."""
     if not visible() and beat is None:
         yield
         return
@@ -45,7 +45,7 @@ def working(text: str, far: Far | None = None, beat: Callable[[], None] | None =
 
 
 def counting(items: Iterable[Item], total: int, text: str) -> Iterator[Item]:
-    """The items, one by one, with how many of them are done."""
+    """Iterate over the items, and show how many are done."""
     if not visible():
         yield from items
         return

@@ -1,7 +1,7 @@
-"""How things show themselves in a notebook: as a widget where one can be made, and always as text and as HTML.
+"""Display in notebooks: as a widget if possible, and always as text and HTML.
 
-Widgets come from above: a package names a function in the entry points `whence.widgets`, which takes a thing and gives
-a widget, or None. whence's own is `whence.ui.widget`, and needs the package anywidget.
+Packages provide widgets by an entry point `whence.widgets`: a function that takes an object and returns a widget or
+None. The one of whence is `whence.ui.widget`, which needs the package anywidget.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Final
 
 GROUP: Final = "whence.widgets"
 SWITCH: Final = "WHENCE_WIDGETS"
-"""In the environment: `off` shows pictures and tables only."""
+"""Environment variable: `off` disables widgets."""
 
 
 def bundle(thing: Any) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
-    """What `_repr_mimebundle_` returns: text and HTML, and a widget besides if this is a notebook that can show one.
+    """Return the value for `_repr_mimebundle_`: text and HTML, and a widget if a notebook can show one.
 
     >>> class Thing:
     ...     def __repr__(self): return "a thing"
@@ -43,7 +43,7 @@ def bundle(thing: Any) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]
 
 
 def is_notebook() -> bool:
-    """Whether a kernel runs this, to which a page can talk."""
+    """Whether this process is a notebook kernel that widgets can talk to, and widgets are not disabled."""
     if os.environ.get(SWITCH, "").lower() in ("off", "0", "no") or "IPython" not in sys.modules:
         return False
     shell = sys.modules["IPython"].get_ipython()
@@ -56,6 +56,6 @@ def _makers() -> tuple[Callable[[Any], Any], ...]:
     for each in entry_points(group=GROUP):
         try:
             found.append(each.load())
-        except ImportError:  # anywidget is not installed: pictures and tables do
+        except ImportError:  # anywidget is not installed: show text and HTML
             continue
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Numbers, sizes and tables as people read them."""
+"""Formatting numbers, sizes and tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def in_units(size: float) -> str:
-    """A number of bytes as people read it.
+    """Format a number of bytes.
 
     >>> in_units(812), in_units(2_520_000)
     ('812 B', '2.5 MB')
@@ -21,7 +21,7 @@ def in_units(size: float) -> str:
 
 
 def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number with its noun.
+    """Format a number with its noun.
 
     >>> counted(1, "box", "boxes"), counted(1200, "dataset")
     ('1 box', '1,200 datasets')
@@ -30,7 +30,7 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows under their columns, aligned; a column in which nothing stands is left out.
+    """Format rows as an aligned table; empty columns are left out.
 
     >>> print(table(("file", "size", "by"), [("data.csv", "12 B", ""), ("model.bin", "3.0 kB", "")]))
     file       size
@@ -47,7 +47,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def one_line(value: object) -> str:
-    """A value on one line: a tab or an end of line within it would look like the end of a column or row.
+    """Format a value on one line: escape tabs and newlines, which would break the columns and rows of a table.
 
     >>> print(one_line("sh -c 'a\\nb'"))
     sh -c 'a\\nb'

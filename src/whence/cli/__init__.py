@@ -1,4 +1,4 @@
-"""The command line: `whence COMMAND`, one module a command."""
+"""The command line: `whence COMMAND`, with one module for each command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ def main() -> None:
     """Run the `whence` command of the shell."""
     import gc
 
-    from whence.cli._group import whence  # here, so that `import whence.cli` costs nothing
+    from whence.cli._group import whence  # here, so that `import whence.cli` is fast
 
-    gc.set_threshold(200_000, 20, 100)  # a command makes many objects, ends soon, and has hardly a cycle to collect
+    gc.set_threshold(200_000, 20, 100)  # a command creates many objects, almost no cycles, and ends soon
     whence(prog_name="whence")

@@ -1,4 +1,4 @@
-"""What `whence backward` and `whence forward` share: ask the log, and print selections."""
+"""Shared by `whence backward` and `whence forward`: ask the log, and print selections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whence.store.derivations.adjacency import Lineage
 
 Direction = Literal["backward", "forward"]
-SHOWN_BOXES = 12  # boxes of one dataset on a terminal; a pipe and --json get all
+SHOWN_BOXES = 12  # printed boxes of one dataset on a terminal; a pipe and --json get all
 
 out_option = click.option(
     "--out",
@@ -54,7 +54,7 @@ report_option = click.option(
 
 
 def question(direction: Direction, help: str) -> click.Command:
-    """The command that asks in one direction."""
+    """Return the command for questions in one direction."""
 
     def ask(
         dataset: str,
@@ -103,14 +103,14 @@ def question(direction: Direction, help: str) -> click.Command:
 
 
 def _emit(answer: Answer, out: Path | None, asked: Mapping[str, object], as_json: bool, show_steps: bool) -> None:
-    """Print an answer: on standard output the cells, on standard error what has to be said of them."""
+    """Print an answer: the cells on standard output, reasons and notes on standard error."""
     if as_json:
         said = {key: value for key, value in (("how", answer.how), ("notes", list(answer.notes))) if value}
         exact = {"precise": answer.precise, "reason": answer.reason}
         emit_answers(answer, out, {**asked, **said, **exact, "steps": [each.as_dict() for each in answer.steps]})
         return
     if answer.how:
-        click.echo(answer.how, err=not terminal())  # through a pipe, only the table
+        click.echo(answer.how, err=not terminal())  # a pipe gets only the table
     emit_answers(answer, out, None)
     if show_steps:
         emit_table(Step.COLUMNS, [each.row() for each in answer.steps], numbers=("count", "ms"))
@@ -122,7 +122,7 @@ def _emit(answer: Answer, out: Path | None, asked: Mapping[str, object], as_json
 
 
 def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mapping[str, object] | None) -> None:
-    """Draw the answers if there is a file to draw into, and print them: as JSON with what was asked, or as a table."""
+    """Draw the answers if `out` is given, and print them: as JSON with the question, or as a table."""
     if out is not None:
         _draw_cells(found, out)
     if asked is not None:
@@ -134,12 +134,12 @@ def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mappin
 
 
 def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:
-    """The selections as JSON: each box is a [first, last] pair for each axis, both ends included."""
+    """Return the selections for JSON: each box is a [first, last] pair for each axis, both ends included."""
     return [selection_dict(name, each) for name, each in found.items()]
 
 
 def spelled(selection: Selection) -> list[str]:
-    """Each box as a command takes it: `3,4`, `0:10,5`; a dataset without axes has the one cell `()`."""
+    """Format each box as commands accept it: `3,4`, `0:10,5`; `()` is the one cell of a dataset without axes."""
     spans = ([(first, last + 1) for first, last in box] for box in selection.boxes.tolist())
     return [
         ",".join(str(first) if stop == first + 1 else f"{first}:{stop}" for first, stop in box) or "()" for box in spans
@@ -150,7 +150,7 @@ def _show(found: Mapping[str, Selection]) -> None:
     rows = []
     for name, selection in found.items():
         texts = spelled(selection)
-        if len(texts) > SHOWN_BOXES + 1:  # one more line is no longer than saying that it is left out
+        if len(texts) > SHOWN_BOXES + 1:  # one more box takes no more lines than the message
             texts[SHOWN_BOXES:] = [f"... and {len(texts) - SHOWN_BOXES:,} more boxes (--json lists all)"]
         rows.append((name, f"{selection.count:,}", "\n".join(texts) or "none"))
     emit_table(("dataset", "count", "cells"), rows, numbers=("count",))

@@ -1,4 +1,4 @@
-"""What `whence segment` and `whence summarize` share: sources, destinations and boundaries."""
+"""Shared by `whence segment` and `whence summarize`: sources, destinations and boundaries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A question for segments, as the options put it."""
+    """A question for segments, from the options."""
 
     src: tuple[str, ...]
     dst: tuple[str, ...]
@@ -73,18 +73,18 @@ class Asked:
     inputs: bool = False
 
     def of(self, log: Log) -> tuple[Graph, list[str], list[str]]:
-        """The graph of a log, and the sources and destinations by the names they have in it."""
+        """Return the graph of a log, and the names of the sources and destinations in it."""
         graph = log.graph
         src, dst = ([named(log, name) for name in names] for names in (self.src, self.dst))
         return graph, src, dst
 
     def now(self, log: Log) -> tuple[Graph, list[str], list[str]]:
-        """The same, where files without a source are asked about as they were when they were last seen."""
+        """Do the same; without sources, a file as destination means its version when it was last seen."""
         graph, src, dst = self.of(log)
         return graph, src, dst if src else [_last_seen(log, name) for name in dst]
 
     def segment(self, graph: Graph, src: list[str], dst: list[str]) -> Segment:
-        """The segment between these."""
+        """Return the segment between these."""
         from whence.graph import when, where, who
 
         exclude: list[object] = [who(name) for name in self.agents]
@@ -100,7 +100,7 @@ class Asked:
 
 
 def parameters(function: Callable[..., None]) -> Callable[..., None]:
-    """The options of both commands; the question itself comes as one argument, `asked`."""
+    """Add the options of both commands; the function gets them as one argument, `asked`."""
 
     @functools.wraps(function)
     def called(**given: Any) -> None:
@@ -112,7 +112,7 @@ def parameters(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _last_seen(log: Log, name: str) -> str:
-    """The version of a file when it was last seen, which is printed; any other name as it is."""
+    """Return the version of a file when it was last seen, and print it; return any other name unchanged."""
     if name in log.graph.ids:
         return name
     found = log.versions(name)

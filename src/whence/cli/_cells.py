@@ -1,4 +1,4 @@
-"""Which cells a question is about, as a shell says it: 3,1 of an array, --row city=Oslo of a table."""
+"""The parameters for the cells of a question: 3,1 for an array, --row city=Oslo for a table."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
 
 
 class AboutCells(click.Command):
-    """A command that takes -1,0 for cells, and not for an option."""
+    """A command that accepts -1,0 as cells, not as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The words of the command line; a space before a minus sign keeps click from looking for an option."""
+        """Parse the arguments; a space before the minus sign keeps click from reading it as an option."""
         return super().parse_args(ctx, [f" {each}" if NEGATIVE.match(each) else each for each in args])
 
 
 def about_cells(command: Command) -> Command:
-    """The parameters that say which cells."""
+    """Add the parameters for cells to a command."""
     for parameter in reversed(_PARAMETERS):
         command = parameter(command)
     return command
@@ -58,7 +58,7 @@ def about_cells(command: Command) -> Command:
 def meant(
     log: Log, dataset: str, cells: str | None, pairs: tuple[str, ...], nulls: tuple[str, ...], columns: str | None
 ) -> tuple[str, object, list[str] | None]:
-    """The dataset, the cells and the columns that are meant, as `log.backward` takes them."""
+    """Return the dataset, the cells and the columns, as `log.backward` accepts them."""
     start = named(log, dataset)
     shown = log.show(start).dataset
     chosen = None if columns is None else [each.strip() for each in columns.split(",") if each.strip()]
@@ -75,7 +75,7 @@ def meant(
 
 
 def _row(properties: Any, pairs: tuple[str, ...], nulls: tuple[str, ...]) -> dict[str, object]:
-    """The row, its values in the types of the columns where the log knows them."""
+    """Return the row, its values converted to the types of the columns if the log has these."""
     from whence.rows import fresh
     from whence.rows.questions.text import read_pairs
 

@@ -1,4 +1,4 @@
-"""The part of `whence demo` that finds out why a report says NaN: one cell of a CSV file."""
+"""The part of `whence demo` that traces a NaN in a report to one cell of a CSV file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BROKEN = (200, 4)
 
 
 def daily(readings: Floats) -> Floats:
-    """How far each day's highest reading is above the day's mean, for each sensor."""
+    """Return by how much each day's highest reading exceeds the day's mean, for each sensor."""
     days = readings.reshape(-1, HOURS, readings.shape[1])
     highest: Floats = (days - days.mean(axis=1, keepdims=True)).max(axis=1)
     return highest
@@ -41,7 +41,7 @@ class Traced:
     agrees: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "log": str(self.log),
             "file": str(self.file),
@@ -54,7 +54,7 @@ class Traced:
 
 
 def run(out: Path) -> Traced:
-    """Write the file, run the program, ask, and check the answer."""
+    """Write the file, run the program, ask the log, and check the answer."""
     path = write(out / "sensors.csv")
     with wh.open(out / LOG_NAME) as log:
         tracked = log.track(daily)
@@ -74,7 +74,7 @@ def run(out: Path) -> Traced:
 
 
 def write(path: Path) -> Path:
-    """Made-up readings, one line an hour, one field a sensor; one of them is missing."""
+    """Write generated readings, a line for each hour and a field for each sensor; one of them is missing."""
     readings = np.random.default_rng(5).normal(12, 3, (DAYS * HOURS, SENSORS))
     readings[BROKEN] = np.nan
     np.savetxt(path, readings, fmt="%.1f", delimiter=",")
@@ -82,7 +82,7 @@ def write(path: Path) -> Path:
 
 
 def spoils(readings: Floats, hole: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Brute force: break each reading on its own, and see whether this cell of the report becomes NaN."""
+    """Find by brute force which readings, set to NaN one at a time, make this cell of the report NaN."""
     whole = np.nan_to_num(readings)
     found = np.zeros(readings.shape, dtype=bool)
     for cell in np.ndindex(*readings.shape):
@@ -93,7 +93,7 @@ def spoils(readings: Floats, hole: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def report(traced: Traced) -> None:
-    """All of it, for a person."""
+    """Print the results."""
     day, sensor = traced.hole
     click.echo(
         f"A file of readings, {DAYS * HOURS} hours of {SENSORS} sensors, becomes a report by one tracked function.\n"

@@ -1,4 +1,4 @@
-"""The part of `whence demo` that runs on Spark: a report, one of its rows traced back, a customer traced forward."""
+"""The part of `whence demo` that runs on Spark: trace a row of a report backward and a customer forward."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STORY = "story.html"
 SHOWN_ROWS = 5
 SMALL = {
     "spark.sql.shuffle.partitions": "2",  # for a few thousand rows
-    # For a few seconds: Java's second compiler and parallel collector would take as long as all the rest.
+    # The demo runs for seconds: starting Java's second compiler and parallel collector would take as long as the rest.
     "spark.driver.extraJavaOptions": "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """What happened, for the report."""
+    """The results, for the report."""
 
     log: Path
     script: Path
@@ -67,11 +67,11 @@ class Shop:
 
     @property
     def agrees(self) -> bool:
-        """Whether every answer is what brute force says."""
+        """Whether brute force gives the same answers."""
         return all(each.agrees for each in self.answers)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "log": str(self.log),
             "script": str(self.script),
@@ -85,7 +85,7 @@ class Shop:
 
 
 def run(out: Path) -> Shop:
-    """Make the shop, run the report, ask, and check the answers."""
+    """Create the shop, run the report, ask the log, and check the answers."""
     import whence as wh
     from whence.spark.sessions.command import session
     from whence.spark.sessions.scripts import load
@@ -116,7 +116,7 @@ def run(out: Path) -> Shop:
 
 
 def _committed(directory: Path) -> str | None:
-    """The files of the shop in a repository of their own, as a project has them; the commit, None without git."""
+    """Commit the files of the shop to a new repository; return the commit, None without git."""
     git = shutil.which("git")
     if git is None:
         return None
@@ -135,7 +135,7 @@ def _committed(directory: Path) -> str | None:
 def _backward(
     pipeline: Pipeline, every: pd.DataFrame, asked: dict[str, Any], made: dict[str, dict[str, Any]]
 ) -> tuple[bool, list[Answer], int]:
-    """The rows of each table that made a row of the report; and one of its customers."""
+    """Find the rows of each table that made a row of the report, and one of its customers."""
     lineage, asking = _timed(lambda: pipeline.backward(asked))
     expected, brute = _timed(lambda: _shop.contributed(every, asked))
     question = "backward " + ", ".join(f"{name} = {value}" for name, value in asked.items())
@@ -153,7 +153,7 @@ def _backward(
 
 
 def _forward(pipeline: Pipeline, every: pd.DataFrame, customer: int, of: int) -> Answer:
-    """The rows of the report that a customer is in."""
+    """Find the rows of the report that a customer contributed to."""
     found, seconds = _timed(lambda: pipeline.forward("customers", {"id": customer}).collect())
     expected, brute = _timed(lambda: _shop.reached(every, customer))
     agrees = sorted((row["city"], row["month"]) for row in found) == sorted(expected)
@@ -168,7 +168,7 @@ def _across(
     made: dict[str, dict[str, Any]],
     path: Path,
 ) -> tuple[Answer, str]:
-    """The cells of a CSV file that a number came from, which NumPy computed from the report; with its story."""
+    """Trace a number that NumPy computed from the report to the cells of a CSV file, and save its story."""
     cents = pipeline.to_numpy(["cents"], name="cents")
     log.track(lambda cents: cents / 100, name="euros", names={"return": "euros"})(cents)
     row = int(log.forward("report", asked, to="euros").cells()[0, 0])
@@ -192,7 +192,7 @@ def _timed(run: Callable[[], T]) -> tuple[T, float]:
 
 
 def report(shop: Shop) -> None:
-    """All of it, for a person."""
+    """Print the results."""
     click.echo("A shop's customers, orders and order lines, joined, filtered and added up by Spark, city by month.\n")
     columns = ("city", "month", "orders", "cents")
     emit_table(columns, shop.report, numbers=columns[1:], aligned=True)

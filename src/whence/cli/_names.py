@@ -1,4 +1,4 @@
-"""Names as they are typed in a shell: a file by its path from here, or by the end of its path."""
+"""Names in a shell: a file by its path relative to the current directory, or by the end of its path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def named(log: Log, name: str) -> str:
-    """What a run from here would have called the file of that path, if the log knows it; else the name as it is."""
+    """Return the name in the log of the file with that path, if the log has it; else the name unchanged."""
     from whence.graph.finding import split_version
     from whence.store.recording.artifacts import artifact_name, project_of
 

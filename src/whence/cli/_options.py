@@ -43,7 +43,7 @@ json_file_option: Callable[[Command], Command] = click.option(
 
 
 def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
-    """Open the log that is meant, for a command that records; where there is none, make `project.whence`."""
+    """Open the given or nearest log for a command that records; if there is none, create `project.whence`."""
     from whence.log import open as open_store
 
     found = locate(log)
@@ -54,7 +54,7 @@ def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
 
 
 def open_log(log: str | None, blobs: str | None = None) -> Log:
-    """Open the log that is meant; a command that asks a question never makes one."""
+    """Open the given or nearest log for a command that only reads; never create one."""
     found = locate(log)
     if found is None:
         raise StoreError(

@@ -1,4 +1,4 @@
-"""How commands print: a rich table on a terminal, tab-separated lines through a pipe, JSON when asked."""
+"""Printing the output of commands: a rich table on a terminal, tab-separated lines through a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import click
 from whence.words import one_line
 from whence.words import table as table_of
 
-MANY = 2_000  # rows that are printed without looking at how they fit the terminal, which takes long
+MANY = 2_000  # rows; larger tables are printed without fitting them to the terminal, which is slow
 
 
 def terminal() -> bool:
-    """Whether a person is looking at standard output."""
+    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def emit_json(value: object, *, is_large: bool = False) -> None:
-    """Print one JSON document; a large one on a single line, which is many times as fast."""
+    """Print one JSON document; a large one on a single line, which is much faster."""
     click.echo(json.dumps(value, indent=None if is_large else 2, ensure_ascii=False))
 
 
 def emit_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = (), aligned: bool = False
 ) -> None:
-    """Print a table; the columns named in `numbers` are aligned to the right where there is something to align.
+    """Print a table; the columns in `numbers` are aligned to the right.
 
-    What only people read is `aligned` even through a pipe.
+    With `aligned`, the output has aligned columns even through a pipe.
     """
     if not terminal() and not aligned:
         lines = ["\t".join(columns), *("\t".join([one_line(value) for value in row]) for row in rows)]

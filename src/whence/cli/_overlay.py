@@ -15,15 +15,15 @@ Mask = NDArray[np.bool_]
 Colour = tuple[int, int, int]
 
 INK, FAINT, GROUND = (32, 33, 36), (110, 114, 120), (255, 255, 255)
-MARK = (0, 229, 255)  # of no heat: the colours of heat have no cyan
-SMALLEST_INSET = 60  # pixels of height below which a magnified part shows nothing
-LEVELS = 40  # few enough that the file stays small, many enough that no step shows
+MARK = (0, 229, 255)  # cyan is not a colour of the heat map
+SMALLEST_INSET = 60  # pixels of height; a smaller inset would show nothing
+LEVELS = 40  # few enough for a small file, enough for smooth colours
 HEAT: tuple[Colour, ...] = ((8, 6, 24), (66, 14, 98), (150, 32, 98), (220, 74, 48), (250, 162, 20), (252, 246, 170))
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One image, the cells to mark on it, and what to say under it."""
+    """An image, the cells to mark on it, and its caption."""
 
     title: str
     image: NDArray[np.float64]
@@ -32,7 +32,7 @@ class Panel:
 
 
 def heat_map(image: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Values in [0, 1] as colours, dark to bright.
+    """Convert values in [0, 1] to colours, dark to bright.
 
     >>> heat_map(np.array([[0.0, 1.0]])).tolist()
     [[[8, 6, 24], [252, 246, 170]]]
@@ -43,7 +43,7 @@ def heat_map(image: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 
 def compose(heading: str, panels: tuple[Panel, Panel]) -> Image.Image:
-    """Both panels side by side, the marked cells of the first one magnified beneath it."""
+    """Draw both panels side by side, with the marked cells of the first magnified below it."""
     from PIL import Image, ImageDraw, ImageFont
 
     gap, line = 24, 20
@@ -71,7 +71,7 @@ def compose(heading: str, panels: tuple[Panel, Panel]) -> Image.Image:
 
 
 def _magnify(canvas: Image.Image, panel: Panel, corner: tuple[int, int], room: tuple[int, int]) -> str:
-    """The surroundings of the marked cells, as large as the room allows; returns what to write under them."""
+    """Draw the marked cells and their surroundings, as large as possible; return the caption."""
     from PIL import Image, ImageDraw
 
     rows, columns = np.nonzero(panel.marked)
@@ -95,7 +95,7 @@ def _range_text(part: slice) -> str:
 
 
 def _draw_outline(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], zoom: int) -> None:
-    """The border of the marked cells, drawn between the pixels."""
+    """Draw the border of the marked cells between the pixels."""
     padded = np.pad(marked, 1)
     thick = 2 if zoom > 1 else 1
     x0, y0 = corner
@@ -106,7 +106,7 @@ def _draw_outline(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, in
 
 
 def _draw_frame(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], margin: int = 14) -> None:
-    """A rectangle around the marked cells, so that an eye finds them."""
+    """Draw a rectangle around the marked cells, so that they are easy to find."""
     rows, columns = np.nonzero(marked)
     if rows.size:
         x0, y0 = corner

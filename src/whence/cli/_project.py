@@ -1,4 +1,4 @@
-"""What `whence ancestors`, `descendants`, `blame` and `versions` share: names in, a table out."""
+"""Shared by `whence ancestors`, `descendants`, `blame` and `versions`: commands that take names and print a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ revisions_option = click.option(
 
 
 def question(name: str, ask: Callable[[Log, list[str], bool], Any], help: str, *, none: str) -> click.Command:
-    """A command that lists what is reached from NAMES."""
+    """Return a command that lists what is reached from NAMES."""
 
     @click.command(name, help=help)
     @click.argument("names", metavar="NAME...", nargs=-1, required=True)
@@ -40,7 +40,7 @@ def question(name: str, ask: Callable[[Log, list[str], bool], Any], help: str, *
 
 
 def emit_things(found: Any, as_json: bool, none: str) -> None:
-    """Print a list that knows its table."""
+    """Print a list of vertices as a table or as JSON."""
     rows = found.rows()
     if as_json:
         emit_json({"found": rows})

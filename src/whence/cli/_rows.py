@@ -1,4 +1,4 @@
-"""How rows of Spark are printed: the first of them as a table that fits, all of them as JSON or a file."""
+"""Printing rows of Spark: the first as a table that fits the terminal, all of them as JSON or a file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDEST = 40  # characters of one value in a table
-GAP = 2  # between columns
+GAP = 2  # spaces between columns
 OUT = (".parquet", ".csv", ".json")
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A spinner on standard error while something takes long; nothing where nobody looks."""
+    """Show a spinner on standard error during the block, if it is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -37,7 +37,7 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class Shown:
-    """The first rows of a DataFrame, and how many there are: found once, printed in one way or another."""
+    """The first rows of a DataFrame and the number of all rows, to print as a table or JSON."""
 
     def __init__(self, name: str, df: DataFrame, limit: int | None) -> None:
         self.name, self.columns = name, list(df.columns)
@@ -47,14 +47,14 @@ class Shown:
         self.count = df.count() if len(found) > len(self.rows) else len(found)
 
     def as_dict(self) -> dict[str, object]:
-        """Ready for JSON. Columns are listed by themselves, because two may share a name."""
+        """Return a dict for JSON. If two columns have the same name, rows are lists, and columns are listed apart."""
         rows = [[plain(value) for value in row] for row in self.rows]
         if len(set(self.columns)) == len(self.columns):
             return {"count": self.count, "rows": [dict(zip(self.columns, row, strict=True)) for row in rows]}
         return {"count": self.count, "columns": self.columns, "rows": rows}
 
     def emit(self, title: str, first: Collection[str] = ()) -> None:
-        """As a table; where it is too wide, the columns in `first` and as many others as there is room for."""
+        """Print a table; if it is too wide, only the columns in `first` and as many others as fit."""
         click.echo(f"\n{title}: {counted(self.count)}")
         if not self.rows:
             return
@@ -73,18 +73,18 @@ class Shown:
 
 
 def counted(count: int) -> str:
-    """A number of rows as a person says it."""
+    """Format a number of rows."""
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def require_out(out: Path) -> None:
-    """An error if the name does not say how to write it: before anything is computed."""
+    """Raise an error, before anything is computed, if the file's suffix is not supported."""
     if out.suffix not in OUT:
         raise BadType(f"--out {out}: the file ends in one of {', '.join(OUT)}")
 
 
 def write(frames: dict[str, DataFrame], out: Path) -> list[Path]:
-    """Each DataFrame as one file: FILE itself for one, FILE-name for several."""
+    """Write each DataFrame to one file: FILE itself if there is one, FILE-name for several."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         paths = []
@@ -132,7 +132,7 @@ def _styled(value: object) -> Text:
 
 
 def _columns_that_fit(columns: Sequence[str], cells: Sequence[Sequence[str]], first: Collection[str]) -> list[int]:
-    """The places of the columns to show, in their order: at least one."""
+    """Return the positions of the columns to print, in order: at least one."""
     room = shutil.get_terminal_size().columns if terminal() else 160
     widths = [max(len(name), *(len(row[i]) for row in cells)) + GAP for i, name in enumerate(columns)]
     chosen: list[int] = []

@@ -1,11 +1,11 @@
-"""Messages in the words of the shell: Python's `force=True` is `--force` on the command line."""
+"""Translating messages to the command line: Python's `force=True` becomes `--force`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 
-# Calls of Python that are commands, then what has no name of its own.
+# First Python calls that have a command, then other phrases.
 _CALLS = (
     (re.compile(r"log\.delete\('([^']+)'\)"), r"`whence delete \1`"),
     (re.compile(r"log\.(backward|forward)\('([^']+)', '\.\.\.'\) for all"), r"`whence \1 \2 ...` for all"),
@@ -16,7 +16,7 @@ _WORD = re.compile(r"(?<![-\w.@/#])(?P<word>src|dst)(?![-\w@/#]|\.\w)")
 
 
 def spoken(message: str, options: Collection[str]) -> str:
-    """A message as a command says it that has these options.
+    """Translate a message for a command with these options.
 
     >>> spoken("delete that first, or give force=True to cut its lineage", {"--force"})
     'delete that first, or give --force to cut its lineage'

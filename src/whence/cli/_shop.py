@@ -1,4 +1,4 @@
-"""The shop of `whence demo`: three tables, a report in SQL over them, and the same lineage found by hand in pandas."""
+"""The shop of `whence demo`: three tables, a report in SQL, and its lineage computed with pandas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ group by city, month(day)
 
 
 def tables(customers: int = 300, orders: int = 3_000, seed: int = 17) -> dict[str, dict[str, Any]]:
-    """The columns of each table; the same for the same seed."""
+    """Generate the columns of each table; the same seed gives the same values."""
     random = np.random.default_rng(seed)
     per_order = random.integers(1, 6, orders)
     order_id = 1_000 + np.arange(orders)
@@ -60,7 +60,7 @@ def tables(customers: int = 300, orders: int = 3_000, seed: int = 17) -> dict[st
 
 
 def write(made: Mapping[str, Mapping[str, Any]], directory: Path) -> dict[str, Path]:
-    """The lines as a CSV file, other tables as Parquet. A file that holds it already is left: its lineage is known."""
+    """Write the lines as a CSV file, other tables as Parquet. An equal file is kept, because it may have lineage."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -77,7 +77,7 @@ def write(made: Mapping[str, Mapping[str, Any]], directory: Path) -> dict[str, P
 
 
 def joined(made: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Every line that counts with its order and customer, and the report's row it goes to: nothing is left out."""
+    """Join every line that the report counts with its order and customer, and add the month of its report row."""
     import pandas as pd
 
     customers, orders, lines = (pd.DataFrame(made[name]) for name in KEYS)
@@ -90,14 +90,14 @@ def joined(made: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def contributed(every: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, set[tuple[int, ...]]]:
-    """The keys of the rows of each table that made a row of the report."""
+    """Return the keys of the rows of each table that made a row of the report."""
     ours = every[(every["city"] == row["city"]) & (every["month"] == row["month"])]
     columns = {"customers": ["customer_id"], "orders": ["order_id"], "lines": ["order_id", "number"]}
     return {name: set(ours[each].itertuples(index=False, name=None)) for name, each in columns.items()}
 
 
 def summed(every: pd.DataFrame, lines: Mapping[str, Any], row: Mapping[str, Any]) -> set[tuple[int, int]]:
-    """The cells of the lines whose product the amount of a row of the report is the sum of."""
+    """Return the cells of the lines that were multiplied and summed to the amount of a row of the report."""
     ours = contributed(every, row)["lines"]
     pairs = zip(lines["order_id"].tolist(), lines["number"].tolist(), strict=True)
     places = [list(lines).index(name) for name in ("quantity", "cents")]
@@ -105,6 +105,6 @@ def summed(every: pd.DataFrame, lines: Mapping[str, Any], row: Mapping[str, Any]
 
 
 def reached(every: pd.DataFrame, customer: int) -> set[tuple[Any, ...]]:
-    """City and month of the report's rows that a customer is in."""
+    """Return city and month of the report's rows that a customer contributed to."""
     ours = every[every["customer_id"] == customer]
     return set(ours[["city", "month"]].itertuples(index=False, name=None))

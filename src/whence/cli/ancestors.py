@@ -1,4 +1,4 @@
-"""`whence ancestors`: all that something came from."""
+"""`whence ancestors`: list everything that a file or dataset came from."""
 
 from __future__ import annotations
 

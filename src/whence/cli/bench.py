@@ -1,4 +1,4 @@
-"""`whence bench`: run the scripts that back each claim with its baselines, side by side."""
+"""`whence bench`: run the benchmarks, which compare each claim with its baselines."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
 
 
 def bench_directory(here: Path, module: Path) -> Path:
-    """bench/ of the checkout that the command runs in, else of the checkout that this module is part of."""
+    """Return bench/ of the checkout that the command runs in, else of the checkout that contains this module."""
     for place in (here, *here.parents, *module.parents):
         bench = place / "bench"
         if bench.is_dir() and (place / "src" / "whence").is_dir():
@@ -73,7 +73,7 @@ def bench_directory(here: Path, module: Path) -> Path:
 
 
 def find_scripts(bench: Path) -> dict[str, Path]:
-    """The benchmarks by name: bench/query_latency.py is query-latency."""
+    """Return the benchmarks by name: bench/query_latency.py is query-latency."""
     paths = sorted(each for each in bench.glob("*.py") if not each.name.startswith("_"))
     return {path.stem.replace("_", "-"): path for path in paths if "\ndef run(" in path.read_text(encoding="utf-8")}
 
@@ -87,7 +87,7 @@ def _script_named(scripts: dict[str, Path], name: str) -> Path:
 
 
 def _load(name: str, path: Path) -> ModuleType:
-    sys.path.insert(0, str(path.parent))  # scripts share helpers that lie beside them
+    sys.path.insert(0, str(path.parent))  # scripts import helpers from their directory
     spec = importlib.util.spec_from_file_location(f"whence_bench_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -111,7 +111,7 @@ def _run_benchmark(name: str, path: Path, size: str, plot: Path | None) -> list[
 
 
 def _progress(name: str) -> Callable[[str], None]:
-    """What a script calls to say where it is; on standard error, and only where someone watches."""
+    """Return a function that prints the progress of a script on standard error, if it is a terminal."""
 
     def say(text: str) -> None:
         if sys.stderr.isatty():
@@ -138,7 +138,7 @@ def _print(name: str, claims: list[Claim]) -> None:
 
 
 def _closest_baseline(baselines: dict[str, float | None]) -> str:
-    """The baseline that comes closest: less is better everywhere.
+    """Return the closest baseline; lower is always better.
 
     >>> _closest_baseline({"Raw": 9.0, "Parquet": 8.25, "Turbo": None})
     'Parquet 8.25'
@@ -149,7 +149,7 @@ def _closest_baseline(baselines: dict[str, float | None]) -> str:
 
 
 def _rounded(value: object) -> str:
-    """A number with four significant digits, anything else as it is.
+    """Format a float with four significant digits, anything else with `str`.
 
     >>> _rounded(0.00012346), _rounded(1234567.0), _rounded("< 1 ms"), _rounded(None)
     ('0.0001235', '1.235e+06', '< 1 ms', '-')

@@ -1,4 +1,4 @@
-"""`whence blame`: who is responsible for something."""
+"""`whence blame`: who is responsible for a file or dataset."""
 
 from __future__ import annotations
 

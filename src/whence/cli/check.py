@@ -1,4 +1,4 @@
-"""`whence check`: is everything that the log refers to there and unharmed?"""
+"""`whence check`: verify the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`whence delete`: forget a dataset and its lineage."""
+"""`whence delete`: delete a dataset and its lineage."""
 
 from __future__ import annotations
 

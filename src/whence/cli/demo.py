@@ -1,4 +1,4 @@
-"""`whence demo`: the main jobs end to end, on an image and a shop of its own making."""
+"""`whence demo`: the main features end to end, on a generated image and a generated shop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOG_NAME = "hotspot.whence"
 SHOP = "shop.whence"
-VALUES = "values"  # the arrays, which the log does not hold, for the explorer
+VALUES = "values"  # the directory of the arrays for the explorer; the log has no values
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
 DATASETS = ("thermal", "smooth", "spots", "overview")
@@ -31,7 +31,7 @@ DATASETS = ("thermal", "smooth", "spots", "overview")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One function's lineage: how many pairs of cells it has, and what the log keeps of them."""
+    """The lineage of one function: its number of tuples, and its size in the log."""
 
     function: str
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Answer:
     agrees: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "question": self.question,
             "dataset": self.dataset,
@@ -119,7 +119,7 @@ def _show(log: Path, out: Path) -> None:
 
 
 def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
-    """Cells of arrays; whether the answers are right."""
+    """Run the part about arrays; return whether the answers are right."""
     import numpy as np
 
     import whence as wh
@@ -152,7 +152,7 @@ def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
 
 
 def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
-    """Rows of a Spark pipeline, where Spark is installed; whether the answers are right."""
+    """Run the part about a Spark pipeline, if Spark is installed; return whether the answers are right."""
     from whence.cli import _demo_rows
 
     try:
@@ -172,7 +172,7 @@ def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: boo
 
 
 def forget(log: Log) -> None:
-    """Remove what an earlier demo recorded, and nothing else."""
+    """Delete what an earlier demo recorded; raise Redefined if the log has anything else."""
     there = [dataset.name for dataset in log.datasets()]
     if strangers := set(there) - set(DATASETS):
         raise Redefined(
@@ -196,7 +196,7 @@ def compute(log: Log, image: Floats) -> dict[str, Floats]:
 
 
 def measure(log: Log, name: str, array: Floats) -> Stored:
-    """How small the log keeps the lineage of a function."""
+    """Measure how much space the lineage of a function takes in the log."""
     derivations = log.show(name).derived_from
     tuples = sum(each.tuples for each in derivations)
     return Stored(
@@ -210,7 +210,7 @@ def measure(log: Log, name: str, array: Floats) -> Stored:
 
 
 def ask(log: Log, brute: Brute) -> list[Answer]:
-    """One spot back to the pixels, and one of these pixels forward to every result."""
+    """Trace one spot back to its pixels, and one of these pixels forward to every result."""
     pixels = _timed_answer(
         f"backward spots[{ASKED_SPOT},:]", "thermal",
         lambda: log.backward("spots", f"{ASKED_SPOT},:", to="thermal"), lambda: brute.backward(ASKED_SPOT),
@@ -239,7 +239,7 @@ def _timed_answer(question: str, end: str, asked: Callable[[], Selection], brute
 
 
 def draw(image: Floats, arrays: dict[str, Floats], pixels: Answer, seen: Selection, path: Path) -> Path:
-    """The pixels of the spot on the sensor's image, and the spot where the program saw it."""
+    """Draw the pixels of the spot on the sensor's image, and the spot in the smoothed image."""
     from whence.cli._overlay import Panel, compose
 
     row, column, heat = arrays["spots"][ASKED_SPOT]
@@ -258,7 +258,7 @@ def draw(image: Floats, arrays: dict[str, Floats], pixels: Answer, seen: Selecti
 
 
 def report(spots: Floats, sizes: list[Stored], answers: list[Answer], log: Path, picture: Path) -> None:
-    """All of it, for a person."""
+    """Print the results."""
     click.echo("A thermal image of 480 x 640 pixels: rotated, flipped, smoothed, thresholded, grouped into spots,")
     click.echo("by three ordinary functions, each under log.track.\n")
     rows = [

@@ -1,4 +1,4 @@
-"""`whence descendants`: all that came from something."""
+"""`whence descendants`: list everything that came from a file or dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`whence doctor`: what is there, what is missing, what to do."""
+"""`whence doctor`: check the installation, and say what to do about missing parts."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def command(log: str | None, as_json: bool) -> None:
 
 
 def _place(log: str | None) -> Path:
-    """Where the disk matters: at the log if there is one, else here."""
+    """Return the directory whose disk is checked: the log's if there is one, else the current one."""
     found = locate(log)
     return Path.cwd() if found is None or "://" in found else Path(found).absolute()
 
 
 def _mark(finding: Finding) -> tuple[str, str]:
-    """A word and the style to print it in."""
+    """Return a status word and its style."""
     if finding.ok:
         return "ok", "green"
     return ("MISSING", "bold red") if finding.required else ("absent", "yellow")
 
 
 def _print_findings(findings: list[Finding]) -> None:
-    """Advice stands under what it is about: beside it there is no room in 80 columns."""
+    """Print the findings, with advice below each: 80 columns have no room for it on the same line."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""`whence import`: take provenance of others into the log."""
+"""`whence import`: import provenance from other systems."""
 
 from __future__ import annotations
 

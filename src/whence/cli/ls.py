@@ -1,4 +1,4 @@
-"""`whence ls`: what the log holds."""
+"""`whence ls`: list the contents of the log."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from whence.cli._output import emit_json, emit_table, terminal
 from whence.errors import UnknownName
 from whence.store.records import Dataset, Operation
 
-KINDS = ("array", "file", "table")  # a log without any of these has none to list, which is no mistake
-WIDEST = 100  # characters of a command on a terminal; a pipe and --json get all
+KINDS = ("array", "file", "table")  # always accepted, even if the log has no such datasets
+WIDEST = 100  # printed characters of a command on a terminal; a pipe and --json get all
 
 
 @click.command("ls")
@@ -85,7 +85,7 @@ def _is_run(each: Operation, pattern: str | None, failed: bool) -> bool:
 
 
 def _fits_pattern(names: Sequence[str], pattern: str | None) -> bool:
-    """Whether one of the names is as the pattern says, or, if that has no wildcard, contains it.
+    """Whether one of the names matches the pattern or, if that has no wildcard, contains it.
 
     >>> _fits_pattern(["data/raw.csv@v1"], "raw"), _fits_pattern(["model.bin"], "*.csv")
     (True, False)
@@ -118,7 +118,7 @@ def _print_operations(operations: Sequence[Operation], as_json: bool) -> None:
 
 
 def _shortened_command(cells: Sequence[str]) -> Sequence[str]:
-    """On a terminal, a long command is cut."""
+    """Shorten long commands on a terminal."""
     widest = min(WIDEST, shutil.get_terminal_size().columns // 2)
     if not terminal():
         return cells

@@ -1,4 +1,4 @@
-"""`whence pipeline`: which source rows made a row of a Spark pipeline's output, and which rows a source row reached."""
+"""`whence pipeline`: trace rows of a Spark pipeline's output to source rows, and source rows to output rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from whence.rows import Attr
     from whence.spark.pipeline import Pipeline
 
-LIMIT = 10  # rows of each table that are shown
+LIMIT = 10  # printed rows of each table
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, before it is known which columns there are."""
+    """The question from the options, before the columns are known."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     nulls: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Question:
         return bool(self.pairs or self.nulls or self.rows is not None)
 
     def read(self, columns: Sequence[Attr]) -> list[dict[str, object]]:
-        """The rows, their values in the types of the columns."""
+        """Return the rows, their values converted to the types of the columns."""
         from whence.rows.questions.text import read_json, read_pairs
 
         if self.rows is not None:
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(slots=True)
 class Report:
-    """What was found, to be printed one way or the other."""
+    """The results, to print as text or JSON."""
 
     plan: str
     output: Shown | None = None
@@ -210,7 +210,7 @@ def _without_repeats(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str,
 
 
 def _source_option(text: str) -> tuple[str, str]:
-    """NAME=PATH; a PATH alone has the name of its file."""
+    """Parse NAME=PATH; for a PATH alone, the name is that of the file without its suffix."""
     name, sign, _ = text.partition("=")
     if sign and "/" not in name:
         return _name_and_value("--source", text)
@@ -229,7 +229,7 @@ def _question(pairs: tuple[str, ...], nulls: tuple[str, ...], rows_file: Any, fo
 
 @contextmanager
 def _log(log: str | None, blobs: str | None, recording: bool) -> Iterator[Log]:
-    """The log that is meant; a question that has none gets one that is gone with its answer."""
+    """Open the given or nearest log; a question without a log uses a temporary one."""
     if recording:
         with open_or_make_log(log, blobs) as opened:
             yield opened
@@ -244,7 +244,7 @@ def _log(log: str | None, blobs: str | None, recording: bool) -> Iterator[Log]:
 
 
 def _used(p: Pipeline) -> frozenset[str]:
-    """The source columns that the output depends on: worth showing before others."""
+    """Return the source columns that the output depends on, which are printed before others."""
     return frozenset(name for each in p.columns().values() for _, name in each.direct | each.through)
 
 

@@ -1,4 +1,4 @@
-"""`whence segment`: how some things took part in making others."""
+"""`whence segment`: show how files or datasets were made from others."""
 
 from __future__ import annotations
 

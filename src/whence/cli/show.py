@@ -1,4 +1,4 @@
-"""`whence show`: one dataset or run, what it was made from and what was made from it."""
+"""`whence show`: describe one dataset or run, with its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> Non
 
 
 def _describe_run(log: Log, name: str) -> dict[str, Any] | None:
-    """All that is known of a run; None if there is none of that name."""
+    """Describe a run; None if there is no run with that name."""
     graph = log.graph
     if name not in graph or graph[name].kind != "activity":
         return None

@@ -1,4 +1,4 @@
-"""`whence summarize`: how is this usually made?"""
+"""`whence summarize`: show how files are usually made."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def command(
 
 
 def _kept_properties(pairs: tuple[str, ...]) -> dict[str, list[str]]:
-    """`--keep` as `summarize` takes it.
+    """Convert `--keep` to the argument of `summarize`.
 
     >>> _kept_properties(("entity=artifact", "activity=command", "activity=rate"))
     {'entity': ['artifact'], 'activity': ['command', 'rate']}

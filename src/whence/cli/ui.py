@@ -1,4 +1,4 @@
-"""`whence ui`: the explorer, a page on the log."""
+"""`whence ui`: serve the explorer, a page about the log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command(port: int, no_open: bool, values: tuple[str, ...], log: str | None, 
 
 
 def show(log: str | None, blobs: str | None, values: Sequence[str], port: int, *, is_opened: bool) -> None:
-    """Serve the page until interrupted; the only line that is printed has its address."""
+    """Serve the page until interrupted; print its address."""
     from whence.ui.explorer import Explorer
     from whence.ui.project import warm
     from whence.ui.serving import server
@@ -47,8 +47,8 @@ def show(log: str | None, blobs: str | None, values: Sequence[str], port: int, *
     with open_log(log, blobs) as opened:
         explorer = Explorer(opened, Values.of(values))
         url, made, place = server(explorer, port)
-        threading.Thread(target=warm, args=(explorer,), daemon=True).start()  # while the browser opens
-        with place, suppress(KeyboardInterrupt):  # which is how it ends
+        threading.Thread(target=warm, args=(explorer,), daemon=True).start()  # fill the cache while the browser opens
+        with place, suppress(KeyboardInterrupt):  # Ctrl-C ends it
             click.echo(f"whence ui: {url}")
             if is_opened:
                 click.launch(url)

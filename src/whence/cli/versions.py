@@ -1,4 +1,4 @@
-"""`whence versions`: the contents that a file had."""
+"""`whence versions`: list the versions of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing the graph of a log to a file, in whatever its name says."""
+"""Writing the graph of a log to a file, in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIMES = {"started": "prov:startTime", "ended": "prov:endTime"}
 
 
 def export(store: Store, path: str | PathLike[str], graph: Graph | None = None, format: str | None = None) -> None:
-    """Write a graph, that of the log if none is given: a PROV document, OpenLineage events, or a picture."""
+    """Write a graph, by default that of the log, as a PROV document, OpenLineage events, or a picture."""
     from whence.store.prov.importing import prefixes_of
 
     chosen = store.graph if graph is None else graph
@@ -42,21 +42,21 @@ def export(store: Store, path: str | PathLike[str], graph: Graph | None = None, 
 
 @dataclass(frozen=True, slots=True)
 class as_prov:  # lower case, because it is used like a function
-    """A graph with the times of activities under the names that PROV has for them.
+    """A graph with PROV's names for the times of activities.
 
-    It is not a Graph, because a log may hold what PROV excludes (arrays rewritten in place are cycles), and is to be
-    exported all the same.
+    It is not a Graph, because a log may contain what PROV excludes, such as cycles of arrays changed in place, and such
+    a log must be exported, too.
     """
 
     graph: Graph
 
     @property
     def prefixes(self) -> Mapping[str, str]:
-        """What the prefixes of names mean."""
+        """The URIs of the prefixes."""
         return self.graph.prefixes
 
     def records(self) -> tuple[list[tuple[str, Kind, Attributes]], list[tuple[str, str, str, Attributes]]]:
-        """Vertices and edges with their properties."""
+        """Return the vertices and edges with their properties."""
         vertices, edges = self.graph.records()
         return [
             (name, kind, _with_prov_times(own) if kind == "activity" else own) for name, kind, own in vertices
@@ -64,6 +64,6 @@ class as_prov:  # lower case, because it is used like a function
 
 
 def _with_prov_times(properties: Attributes) -> Attributes:
-    """Properties with the times under PROV's names; a time that was imported stays as it was written."""
+    """Return properties with PROV's names for times; an imported time keeps its original format."""
     given = {column for column, name in _TIMES.items() if name in properties}
     return {_TIMES.get(key, key): value for key, value in properties.items() if key not in given}

@@ -5,7 +5,7 @@ A package can provide one with
     [project.entry-points."whence.ingestors"]
     dvc = "my_package:Dvc"
 
-and a class as below: it is made without arguments, says which sources are its own, and reads them.
+and a class as below: it is created without arguments, says which sources it can read, and reads them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ GROUP = "whence.ingestors"
 
 
 class Ingestor(Protocol):
-    """One kind of source."""
+    """A reader of one format."""
 
-    about: str  # in a few words, for messages
+    about: str  # a short description for messages
 
     def claims(self, source: str) -> bool:
         """Whether it can read this source, by its name or its content."""
@@ -46,11 +46,11 @@ class Git:
     about = "git"
 
     def claims(self, source: str) -> bool:
-        """`git`, or `git:` and a path."""
+        """Whether it is `git`, or `git:` and a path."""
         return source == "git" or source.startswith("git:")
 
     def read(self, source: str, store: Store) -> Graph:
-        """Commits, authors and versions of files."""
+        """Return the commits, authors and versions of files."""
         from whence.interop.git import history
         from whence.store.recording.artifacts import project_of
 
@@ -58,19 +58,19 @@ class Git:
 
 
 class OpenLineage:
-    """Run events of OpenLineage: one event, a list of them, or one a line."""
+    """OpenLineage run events: one event, a list of them, or one on each line."""
 
     about = "OpenLineage events (.json, .jsonl, .ndjson)"
 
     def claims(self, source: str) -> bool:
-        """Files of JSON whose first object is a run event."""
+        """Whether it is a JSON file whose first object is a run event."""
         from whence.interop import openlineage
 
         ending = Path(source).suffix.lower()
         return ending in (".jsonl", ".ndjson") or (ending == ".json" and openlineage.is_event_file(Path(source)))
 
     def read(self, source: str, store: Store) -> Graph:
-        """Runs, jobs and datasets."""
+        """Return the runs, jobs and datasets."""
         from whence.interop import openlineage
 
         return openlineage.read(source)
@@ -82,11 +82,11 @@ class Prov:
     about = f"PROV documents ({', '.join(FORMATS)})"
 
     def claims(self, source: str) -> bool:
-        """By the ending of the file's name."""
+        """Whether the file has a suffix of PROV documents."""
         return Path(source).suffix.lower() in FORMATS
 
     def read(self, source: str, store: Store) -> Document:
-        """All that the document says."""
+        """Return the graph of the document."""
         from whence.interop import prov
         from whence.store.prov.importing import prefixes_of
 
@@ -94,18 +94,18 @@ class Prov:
 
 
 def ingestors() -> list[Ingestor]:
-    """All there are: those that others installed first, so that they can take what is theirs."""
+    """Return all ingestors; those of installed packages come first, so that they can claim sources."""
     found: list[Ingestor] = []
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         try:
             found.append(point.load()())
-        except Exception as error:  # anything may go wrong in code of others, and it should be known whose it is
+        except Exception as error:  # code of another package may raise anything; the error names it
             raise StoreError(f"the ingestor {point.name!r} ({point.value}) cannot be loaded: {error}") from error
     return [*found, Git(), OpenLineage(), Prov()]
 
 
 def ingest(store: Store, source: str) -> Imported:
-    """Take a source into the log: all of it, or, on any error, nothing."""
+    """Import a source; after an error, nothing is imported."""
     known = ingestors()
     chosen = next((each for each in known if each.claims(source)), None)
     if chosen is None:
@@ -122,7 +122,7 @@ def ingest(store: Store, source: str) -> Imported:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Spare the search for cycles among millions of new objects that have none: it takes as long as all the rest."""
+    """Disable garbage collection during the block: with millions of new objects, it takes as long as the import."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -22,17 +22,17 @@ __all__ = ["NAMESPACE", "PRODUCER", "column_lineage", "events", "graph_of", "is_
 PRODUCER = "https://pypi.org/project/whence/"
 _SPEC = "https://openlineage.io/spec"
 SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
-_RUNS = uuid.UUID("6c2f3b0e-6f0b-5d5e-9a43-0d1c52a7d3a1")  # the space of ids of runs that had none
+_RUNS = uuid.UUID("6c2f3b0e-6f0b-5d5e-9a43-0d1c52a7d3a1")  # the namespace for ids of runs that have none
 _STARTED, _ENDED = ("prov:startTime", "started"), ("prov:endTime", "ended")
 _EPOCH = "1970-01-01T00:00:00Z"
 Place = str | PathLike[str]
-Side = list[tuple[str, Event]]  # datasets by id, with the attributes of the edge that leads to them
+Side = list[tuple[str, Event]]  # (dataset id, attributes of the edge)
 
 
 def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     """Return events for each activity, for its start and its end if known, with inputs, outputs and who ran it.
 
-    Custom facets hold ids, properties and relations that the format cannot express, so that reading the events gives
+    Custom facets contain ids, properties and relations that the format cannot express, so that reading the events gives
     the same graph, except for vertices that no activity is related to. An event needs a time: an activity of unknown
     time has one event, of type OTHER, at the beginning of 1970.
     """
@@ -91,7 +91,7 @@ class _EventWriter:
         return {**job, "facets": facets} if facets else job
 
     def datasets(self, end: tuple[str, str], more: str) -> list[Event]:
-        """The datasets at one side of a run, each once, with the attributes of the edges that lead to it."""
+        """Return the inputs or outputs of a run without duplicates, with the attributes of their edges."""
         edges: dict[str, list[Event]] = {}
         for name, attributes in self.ends.get(end, ()):
             edges.setdefault(name, []).append(dict(attributes))
@@ -106,14 +106,14 @@ class _EventWriter:
         return found
 
     def own(self, name: str) -> Event:
-        """What only whence reads of a vertex."""
+        """Return the content of whence's custom facet for a vertex."""
         found: Event = {"id": name, "properties": self.described[name][1]}
         for relation, target, attributes in self.others.get(name, ()):
             described: Event = {"relation": relation, "target": target}
             if attributes:
                 described["attributes"] = attributes
             kind, properties = self.described[target]
-            if kind == "agent":  # which no run may speak of
+            if kind == "agent":  # it may be in no run
                 described["agent"] = properties
             found.setdefault("relations", []).append(described)
         return found
@@ -136,7 +136,7 @@ class _EventWriter:
 
 
 def _fields(properties: Mapping[str, Any]) -> list[Event]:
-    """The columns of a table, with their types where these are known."""
+    """Return the columns of a table, with their types if known."""
     columns, types = properties.get("columns"), properties.get("types")
     if not isinstance(columns, list) or not all(isinstance(each, str) for each in columns):
         return []
@@ -146,7 +146,7 @@ def _fields(properties: Mapping[str, Any]) -> list[Event]:
 
 
 def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
-    """The outputs that a run of others, which failed, was to write."""
+    """Return the outputs that an imported, failed run should have written."""
     found = properties.get("outputs_not_generated")
     if properties.get("state") not in FAILED or not isinstance(found, list):
         return []
@@ -156,13 +156,13 @@ def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
 
 
 def _as_json(properties: Mapping[str, Any], where: str) -> Event:
-    """Properties as a log would hold them: in terms of JSON."""
+    """Convert properties to JSON values, as in a log."""
     found: Event = plain(several(properties), where)
     return found
 
 
 def _extra_facets(properties: Mapping[str, Any]) -> Event:
-    """What an event of others said beyond what a graph has words for."""
+    """Return the facets of an imported event that a graph cannot express."""
     found = properties.get("openlineage")
     return dict(found) if isinstance(found, Mapping) else {}
 
@@ -181,12 +181,12 @@ def _run_id_of(name: str, properties: Mapping[str, Any]) -> str:
     given = properties.get("openlineage_run")
     try:
         return str(uuid.UUID(given)) if isinstance(given, str) else str(uuid.uuid5(_RUNS, name))
-    except ValueError:  # some write ids that are none; the format asks for one
+    except ValueError:  # some producers write invalid ids; the format requires a UUID
         return str(uuid.uuid5(_RUNS, str(given)))
 
 
 def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The time in a property, with an offset, as the format requires."""
+    """Return the time in a property, with an offset, as the format requires."""
     value = next((properties[name] for name in names if name in properties), None)
     if value is None:
         return None
@@ -221,20 +221,20 @@ def write(graph: Graph, path: Place) -> None:
 
 
 def is_event_file(path: Path) -> bool:
-    """Whether a file of JSON holds run events: an object with a run and a job, or a list that begins with one."""
+    """Whether a JSON file contains run events: an object with a run and a job, or a list that begins with one."""
     try:
         text = path.read_text(encoding="utf-8")
-        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # a large PROV document, most likely
+        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # probably a large PROV document
             return False
         found = strict_json.loads(text, str(path))
-    except (OSError, UnicodeDecodeError, BadGraph):  # whoever reads it next says what is wrong
+    except (OSError, UnicodeDecodeError, BadGraph):  # another reader reports the error
         return False
     first = found[0] if isinstance(found, list) and found else found
     return isinstance(first, dict) and {"run", "job"} <= first.keys()
 
 
 def read(path: Place) -> Graph:
-    """The graph of a file of events."""
+    """Read the graph of a file of events."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

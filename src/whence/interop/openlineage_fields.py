@@ -1,4 +1,4 @@
-"""The fields of an OpenLineage event: each is looked at before it is used, and an error names event and field."""
+"""Access to the fields of an OpenLineage event: each is checked, and errors name the event and the field."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Event = dict[str, Any]
 class Fields:
     """An object within an event."""
 
-    event: str  # as it is named in messages
+    event: str  # its name in messages
     path: str  # of this object within the event
     content: Event
 
     @classmethod
     def of(cls, value: object, event: str) -> Fields:
-        """A whole event."""
+        """Return the fields of a whole event."""
         if not isinstance(value, Mapping):
             raise BadGraph(f"{event} is not an object, but {_shortened(value)}")
         return cls(event, "", dict(value))
@@ -34,11 +34,11 @@ class Fields:
         return f"{self.path}.{key}" if self.path else key
 
     def wrong(self, key: str, expected: str) -> BadGraph:
-        """An error: the field is something else."""
+        """Return the error for a field with another type."""
         return BadGraph(f"{self.event}: {self._at(key)} is not {expected}, but {_shortened(self.content.get(key))}")
 
     def text(self, key: str) -> str:
-        """A field that has to be there, a string that is not empty."""
+        """Return a required field, a non-empty string."""
         value = self.content.get(key)
         if value is None or value == "":
             raise BadGraph(f"{self.event} has no {self._at(key)}, which OpenLineage requires")
@@ -47,11 +47,11 @@ class Fields:
         return value
 
     def optional(self, key: str) -> str | None:
-        """A string that may be missing."""
+        """Return a string, or None if it is missing."""
         return self.text(key) if key in self else None
 
     def time(self, key: str) -> tuple[dt.datetime, str]:
-        """A time, and as it is written."""
+        """Return a time, and its original string."""
         text = self.text(key)
         try:
             found = dt.datetime.fromisoformat(text)
@@ -60,14 +60,14 @@ class Fields:
             raise self.wrong(key, "a time such as 2026-01-31T12:00:00Z") from None
 
     def object(self, key: str) -> Fields:
-        """An object; empty if it is missing."""
+        """Return an object, empty if it is missing."""
         value = self.content.get(key)
         if value is not None and not isinstance(value, Mapping):
             raise self.wrong(key, "an object")
         return Fields(self.event, self._at(key), dict(value or {}))
 
     def objects(self, key: str) -> list[Fields]:
-        """A list of objects; empty if it is missing."""
+        """Return a list of objects, empty if it is missing."""
         value = self.content.get(key)
         if value is not None and not isinstance(value, list):
             raise self.wrong(key, "a list")

@@ -15,16 +15,16 @@ from whence.interop.openlineage_fields import Event, Fields
 
 _ENDS = {"COMPLETE", "FAIL", "ABORT"}
 FAILED = {"FAIL", "ABORT"}
-# Facets that a graph has words for.
+# Facets that a graph can express.
 _JOB, _DATASET = {"ownership"}, {"whence_entity", "version", "columnLineage"}
 
 
 def graph_of(items: Iterable[Any], names: Sequence[str] | None = None) -> Graph:
-    """The graph of events; those of one run are one activity. `names` are what messages call the events.
+    """Return the graph of events; the events of one run are one activity. `names` are names of events for messages.
 
-    A dataset that is written by several runs has a version for each; a run reads the version that was there last. A
-    run that failed or was aborted generated nothing: what it was to write is its property `outputs_not_generated`. A
-    run was informed by its parent. Facets that a graph has no words for are kept in properties called `openlineage`.
+    A dataset that several runs write has a version for each; a run reads the latest version. A run that failed or was
+    aborted generated nothing: its outputs are in its property `outputs_not_generated`. A run was informed by its
+    parent. Facets that a graph cannot express are kept in properties called `openlineage`.
 
     >>> run = {"runId": "0190-1"}
     >>> event = {"eventType": "COMPLETE", "eventTime": "2026-01-01T00:00:00Z", "run": run,
@@ -53,7 +53,7 @@ def _run_id(run: Fields, event: Fields) -> str:
 
 @dataclass
 class _Dataset:
-    """What all events of a run say of one of its inputs or outputs."""
+    """One input or output of a run, merged from all its events."""
 
     fields: Fields
     facets: Event = field(default_factory=dict)
@@ -83,11 +83,11 @@ class _Run:
 
     @property
     def ordered(self) -> list[Fields]:
-        """The events in the order of time; where that is the same, in the order of the file."""
+        """The events by time; events of the same time in the order of the file."""
         return [event for _, _, event in sorted(self.events, key=lambda each: each[0])]
 
     def facets(self, part: str) -> Fields:
-        """The facets of the run or its job, out of all events."""
+        """Return the facets of the run or its job, merged from all events."""
         together: Event = {}
         for event in self.ordered:
             together |= event.object(part).object("facets").content
@@ -100,7 +100,7 @@ class _Run:
 
     @property
     def name(self) -> str:
-        """What the run is called in the graph."""
+        """The id of the run in the graph."""
         own = self.facets("run")
         return (
             own.object("whence_activity").text("id") if "whence_activity" in own else _activity_name(self.job, self.id)
@@ -117,7 +117,7 @@ class _Run:
         return found
 
     def side(self, side: str, more: str) -> list[_Dataset]:
-        """The datasets at one side; what several events say of one is put together."""
+        """Return the inputs or outputs, merged from all events."""
         found: dict[tuple[str, str, str], _Dataset] = {}
         for event in self.ordered:
             for each in event.objects(side):
@@ -135,14 +135,14 @@ def _activity_name(job: Mapping[str, str], run: str) -> str:
 
 class _RunReader:
     def __init__(self, runs: Mapping[str, str]) -> None:
-        self.runs = runs  # what the runs are called that there are events of
+        self.runs = runs  # names of the runs with events, by id
         self.vertices: dict[str, tuple[str, str, Event]] = {}
-        self.edges: dict[str, tuple[str, str, str, Event]] = {}  # each once
+        self.edges: dict[str, tuple[str, str, str, Event]] = {}  # without duplicates
         self.latest: dict[str, int] = {}
-        self.relations: dict[str, list[tuple[str, str, Event]]] = {}  # those that the format has no place for
+        self.relations: dict[str, list[tuple[str, str, Event]]] = {}  # relations that the format cannot express
 
     def related(self) -> list[tuple[str, str, str, Event]]:
-        """The relations whose other end some event speaks of."""
+        """Return the relations whose target is in some event."""
         return [
             (source, relation, target, attributes)
             for source, edges in self.relations.items()
@@ -151,7 +151,7 @@ class _RunReader:
         ]
 
     def note(self, own: Fields) -> tuple[str, Event]:
-        """The id and the properties out of a facet of whence's own; its relations are noted, once."""
+        """Return the id and properties in a facet of whence, and add its relations once."""
         name = own.text("id")
         if name not in self.relations:
             self.relations[name] = []
@@ -165,14 +165,14 @@ class _RunReader:
         return name, own.object("properties").content
 
     def run(self, run: _Run) -> None:
-        """One activity out of all events of a run."""
+        """Add the activity of a run, from all its events."""
         facets = run.facets("run")
         inputs, outputs = run.side("inputs", "inputFacets"), run.side("outputs", "outputFacets")
         if "whence_activity" in facets:
             own = facets.object("whence_activity")
             name, properties = self.note(own)
             agents = [(each.text("id"), each) for each in own.objects("agents")]
-            # What has no facet of whence's was not generated, which the properties say as well.
+            # Outputs without a facet of whence were not generated; the properties list them, too.
             outputs = [each for each in outputs if "whence_entity" in each.facets]
         else:
             name, properties = run.name, self.described(run, facets)
@@ -200,7 +200,7 @@ class _RunReader:
                 self.edge(made, "wasGeneratedBy", name, attributes)
 
     def described(self, run: _Run, facets: Fields) -> Event:
-        """The properties of a run of others."""
+        """Return the properties of a run that whence did not write."""
         job = run.job
         described: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
         if facets.content:
@@ -208,7 +208,7 @@ class _RunReader:
         return {**_stub(job, run.id), **run.times(), "openlineage": described}
 
     def parents(self, name: str, facets: Fields) -> None:
-        """The run was informed by the one that started it, and that by the first of all."""
+        """Add that the run was informed by its parent, and the parent by the root run."""
         if "parent" not in facets:
             return
         parent = facets.object("parent")
@@ -228,7 +228,7 @@ class _RunReader:
         self.edges.setdefault(json.dumps(edge, sort_keys=True), edge)
 
     def dataset(self, dataset: _Dataset, made: bool) -> str:
-        """The entity that an input or output is."""
+        """Return the entity of an input or output."""
         facets = dataset.facets
         if "whence_entity" in facets:
             name, properties = self.note(dataset.facet("whence_entity"))
@@ -254,13 +254,13 @@ class _RunReader:
 
 
 def _stub(job: Mapping[str, str], run: str) -> Event:
-    """What is known of a run by its name alone; whatever its own events say is added when they are imported."""
+    """Return the properties of a run without events; its events add others when they are imported."""
     called = f"{job['namespace']}/{job['name']}"
     return {"command": called, "openlineage_run": run, "openlineage_job": dict(job)}
 
 
 def _edge_attributes(dataset: _Dataset) -> list[Event]:
-    """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
+    """Return the attributes of each edge to a dataset from whence's facet; the first also gets the other facets."""
     more = Fields(dataset.fields.event, f"{dataset.fields.path}.facets", dict(dataset.more))
     found = [each.content for each in more.object("whence_relation").objects("edges")]
     more.content.pop("whence_relation", None)

@@ -26,14 +26,14 @@ Place = str | PathLike[str]
 
 
 class Document(NamedTuple):
-    """A graph, and what the prefixes in its names mean."""
+    """A graph, and the URIs of the prefixes in its names."""
 
     graph: Graph
     prefixes: dict[str, str]
 
 
 def format_of(path: Place) -> str:
-    """The format that a file name ends in."""
+    """Return the format of a file by its suffix."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise BadType(f"{path}: the file name of a PROV document must end in {', '.join(FORMATS)}")
@@ -60,7 +60,7 @@ def write(graph: Recorded, path: Place, format: str | None = None, prefixes: Map
 
 
 def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None) -> str:
-    """A graph as text in one of the formats: json, provn, xml, rdf (Turtle), trig.
+    """Return a graph as a string in one of the formats: json, provn, xml, rdf (Turtle), trig.
 
     >>> g = Graph.build([("raw.csv", "entity", {"rows": 3}), ("wash", "activity")], [("wash", "used", "raw.csv")])
     >>> print(dump(g, "provn"))
@@ -85,11 +85,11 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
         document = document.flattened()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of values that an older format would have written otherwise
+            warnings.simplefilter("ignore")  # warnings about values that older formats wrote differently
             text = str(document.serialize(**_library_options(format)))
-    except ValueError as error:  # a character that XML has no way to write
+    except ValueError as error:  # a character that XML cannot represent
         raise BadGraph(f"the graph cannot be written as {format}: {error}") from error
-    if format in _NOTATIONS:  # prefixes that only names with odd characters have are left out, and missed when reading
+    if format in _NOTATIONS:  # the library omits prefixes that are only used by names with special characters
         spaces = [f"@prefix {each.prefix}: <{each.uri}> .\n" for each in document.get_registered_namespaces()]
         text = "".join(each for each in spaces if each not in text) + text
     return text
@@ -98,7 +98,7 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
 def parse(
     text: str, format: str, where: str = "the document", known: Mapping[str, str] | None = None
 ) -> Document:  # fmt: skip
-    """Read a document out of text; `where` names it in messages.
+    """Read a document from a string; `where` names it in messages.
 
     whence reads PROV-JSON itself, which is much faster than the library. The library reads documents with bundles, a
     default namespace, or an error.
@@ -111,7 +111,7 @@ def parse(
 
 
 def _plain_json(text: str, where: str) -> Document | None:
-    """A document of PROV-JSON; None if the library has to read it."""
+    """Read a PROV-JSON document; None if the library must read it."""
     whole = strict_json.loads(text, where)
     prefixes = whole.get("prefix", {}) if isinstance(whole, dict) else None
     if not isinstance(prefixes, dict) or "bundle" in whole or "default" in prefixes:
@@ -122,7 +122,7 @@ def _plain_json(text: str, where: str) -> Document | None:
             vertices, edges, declared = prov_json.read(whole)
             del whole
             graph = Graph.build(vertices, edges)
-        except (WhenceError, AttributeError, TypeError, ValueError):  # the library says what is wrong, or reads it
+        except (WhenceError, AttributeError, TypeError, ValueError):  # the library reads it, or reports the error
             return None
     for each in caught:
         warnings.warn(each.message, each.category, stacklevel=4)
@@ -132,7 +132,7 @@ def _plain_json(text: str, where: str) -> Document | None:
 
 
 def _used_prefixes(graph: Graph) -> set[str]:
-    """What stands before a colon in ids, in names of properties, and in values that are names."""
+    """Return the prefixes in ids, in names of properties, and in values that are names."""
     columns = (graph.properties, graph.edge_properties)
     named = [*graph.ids, *(name for each in columns for name in each.names)]
     for each in columns:
@@ -152,12 +152,12 @@ def _used_prefixes(graph: Graph) -> set[str]:
 def parse_by_library(
     text: str, format: str, where: str = "the document", known: Mapping[str, str] | None = None
 ) -> Document:  # fmt: skip
-    """The same by the library, whatever the format."""
+    """Read a document of any format with the `prov` library."""
     _require()
     from prov.model import ProvDocument
 
     if format == "json":
-        text = json.dumps(strict_json.loads(text, where))  # the library accepts what is not JSON, and then fails
+        text = json.dumps(strict_json.loads(text, where))  # the library accepts invalid JSON, and fails later
     elif format == "xml":
         _refuse_entities(text, where)
     with warnings.catch_warnings():
@@ -165,7 +165,7 @@ def parse_by_library(
             warnings.simplefilter("ignore")
             document = ProvDocument.deserialize(content=text, **_library_options(format))
             document = document.unified()
-        except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
+        except Exception as error:  # the parsers of the formats raise many types of errors
             raise BadGraph(f"{where} is not a PROV document in the format {format}: {error}") from error
     with _without_warnings_of_prov():
         try:
@@ -174,12 +174,12 @@ def parse_by_library(
         except WhenceError as error:
             error.add_note(f"while reading {where}")
             raise
-        except (AttributeError, TypeError, ValueError) as error:  # a value of a type that its place in PROV excludes
+        except (AttributeError, TypeError, ValueError) as error:  # a value of a type that PROV does not allow there
             raise BadGraph(f"{where} holds a value that PROV does not allow: {error}") from error
 
 
 def _refuse_entities(text: str, where: str) -> None:
-    """No document of PROV needs a document type declaration. One may read other files, or grow beyond all bounds."""
+    """Refuse a document type declaration: PROV needs none, and it may read other files or expand without limit."""
 
     def refuse(*_: object) -> None:
         raise BadGraph(
@@ -199,9 +199,9 @@ def _refuse_entities(text: str, where: str) -> None:
 
 @contextmanager
 def _without_warnings_of_prov() -> Iterator[None]:
-    """Hide the library's warnings of names and values that whence escapes itself; those of whence are shown."""
+    """Hide warnings of the library about names and values that whence escapes; warnings of whence are shown."""
     with warnings.catch_warnings():
-        if find_spec("prov._warnings") is not None:  # older versions have no category of their own
+        if find_spec("prov._warnings") is not None:  # older versions have no warning category
             from prov._warnings import ProvWarning
 
             warnings.simplefilter("ignore", ProvWarning)
@@ -209,7 +209,7 @@ def _without_warnings_of_prov() -> Iterator[None]:
 
 
 def _library_options(format: str) -> dict[str, str]:
-    """What the library calls a format: those of RDF are one, in different notations."""
+    """Return the library's options for a format; the RDF formats are notations of one format."""
     return {"format": "rdf", "rdf_format": _NOTATIONS[format]} if format in _NOTATIONS else {"format": format}
 
 

@@ -1,4 +1,4 @@
-"""A document of the `prov` library as a graph."""
+"""Converting a document of the `prov` library to a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_document(document: ProvDocument, known: Mapping[str, str]) -> Graph:
-    """The graph of a document. `known` are prefixes that a log has: a default namespace gets another one."""
+    """Return the graph of a document. `known` are the prefixes of a log: a default namespace gets a new one."""
     prefixes: dict[str, str] = {}
     defaults: dict[str, None] = {}
     for part in (document, *document.bundles):
@@ -40,7 +40,7 @@ def read_document(document: ProvDocument, known: Mapping[str, str]) -> Graph:
 
 
 def _add_prefix(prefixes: dict[str, str], prefix: str, uri: str) -> None:
-    """A bundle may give a prefix another meaning than the document; names have to distinguish the two."""
+    """Add a prefix, renamed if it has another URI already, because a bundle may redefine prefixes."""
     own, number = prefix, 1
     while prefixes.get(own, uri) != uri:
         number += 1
@@ -49,7 +49,7 @@ def _add_prefix(prefixes: dict[str, str], prefix: str, uri: str) -> None:
 
 
 class _Records:
-    """Takes the records of a document into a graph."""
+    """Collects the records of a document."""
 
     def __init__(self, read: names.Read) -> None:
         self.read = read
@@ -96,7 +96,7 @@ class _Records:
         return {key: several(values) for key, values in found.items()}
 
     def value(self, value: Any) -> Any:
-        """A value in the terms of JSON; what these lack is written as PROV-JSON writes it."""
+        """Convert a value for JSON; other types are written as in PROV-JSON."""
         from prov.identifier import Identifier, QualifiedName
         from prov.model import Literal
 

@@ -1,4 +1,4 @@
-"""A graph as a document of the `prov` library."""
+"""Converting a graph to a document of the `prov` library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from prov.model import ProvBundle, ProvDocument
 
 PLAIN = "whence:plain"
-# The library takes a relation without attributes for another of its source that has some, so that in RDF it gets one.
+# In RDF, the library merges such a relation without attributes with another of the same source that has some. So it
+# gets the attribute PLAIN.
 _MIXED = {"wasInfluencedBy", "wasAssociatedWith", "wasAttributedTo", "wasInformedBy", "actedOnBehalfOf"}
 Attributes = dict[str, Any]
 
@@ -25,14 +26,14 @@ class Recorded(Protocol):
 
     @property
     def prefixes(self) -> Mapping[str, str]:
-        """What the prefixes of names mean."""
+        """The URIs of the prefixes."""
 
     def records(self) -> tuple[Sequence[tuple[str, Kind, Attributes]], Sequence[tuple[str, str, str, Attributes]]]:
-        """Vertices and edges with their properties."""
+        """Return the vertices and edges with their properties."""
 
 
 def default_prefix(uri: str, prefixes: Mapping[str, str], known: Mapping[str, str]) -> str:
-    """A prefix for names that had none: the one that the log has for the namespace, or one that nothing else has."""
+    """Return a prefix for names without one: the log's prefix of the namespace, or an unused one."""
     for prefix, meaning in known.items():
         if meaning == uri and prefix not in prefixes:
             return prefix
@@ -44,7 +45,7 @@ def default_prefix(uri: str, prefixes: Mapping[str, str], known: Mapping[str, st
 
 
 class Writer:
-    """Makes the document. `rdf`: it will be written in a notation of RDF."""
+    """Creates the document; `rdf` says whether it is for an RDF format."""
 
     def __init__(self, graph: Recorded, prefixes: Mapping[str, str], rdf: bool) -> None:
         from prov.constants import PROV_N_MAP
@@ -92,7 +93,7 @@ class Writer:
         return self.made
 
     def described(self, edges: Sequence[tuple[str, str, str, Attributes]]) -> set[tuple[str, str, str]]:
-        """Where RDF would be read as if a relation with attributes and another without were one and the same."""
+        """Return where RDF would merge a relation without attributes with one that has some."""
         if not self.rdf:
             return set()
         return {
@@ -102,7 +103,7 @@ class Writer:
         }
 
     def part(self, bundle: str) -> ProvBundle:
-        """The bundle of that name, or, without a name, the document."""
+        """Return the bundle with that name or, without a name, the document."""
         if bundle not in self.parts:
             self.parts[bundle] = self.made.bundle(self.name(bundle))
         return self.parts[bundle]
@@ -147,7 +148,7 @@ class Writer:
                 return [value]
             case tuple() if value and all(isinstance(each, (bool, int, float, str, Mapping)) for each in value):
                 return [own for each in value for own in self.values(each)]
-            case {"$": "values", "value": [*several], **rest} if not rest:  # several, as a log holds them
+            case {"$": "values", "value": [*several], **rest} if not rest:  # several values, in the encoding of a log
                 return [own for each in several for own in self.values(each)]
             case {"$": str(text), "lang": str(language), **rest} if not rest:
                 return [Literal(text, langtag=language)]

@@ -1,7 +1,7 @@
-"""The files of a project before and after a command: which of them it read, wrote and removed.
+"""The files of a project before and after a command: which ones it read, wrote and removed.
 
-What the Python processes of the command opened decides. The comparison adds what they cannot know of (other programs,
-compiled libraries), unless another run, which took place at the same time, may have done it.
+The notes of the command's processes about opened files come first. Comparing the files before and after adds changes
+that were not noted (by other programs or compiled libraries), unless a concurrent run may have made them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SKIPPED = {"__pycache__", "node_modules", "site-packages"}
 
 @dataclass
 class Scan:
-    """The files of a project; hidden ones, logs and installed packages are none."""
+    """The files of a project, without hidden files, logs and installed packages."""
 
     files: dict[str, Stamp] = field(default_factory=dict)
-    registries: set[Path] = field(default_factory=set)  # where runs in projects within this one are registered
+    registries: set[Path] = field(default_factory=set)  # registries of runs in projects within this one
 
     @classmethod
     def of(cls, project: Path) -> Scan:
-        """Look at all of them."""
+        """Scan all files."""
         found = cls()
         found._look(project)
         return found
@@ -42,7 +42,7 @@ class Scan:
     def _look(self, place: Path) -> None:
         try:
             entries = sorted(os.scandir(place), key=lambda entry: entry.name)
-        except OSError:  # a directory that may not be listed holds nothing that can be recorded
+        except OSError:  # nothing can be recorded in an unreadable directory
             return
         for entry in entries:
             if entry.name == DIRECTORY:
@@ -55,11 +55,11 @@ class Scan:
             elif entry.is_file(follow_symlinks=False):
                 try:
                     self.files[entry.path] = Stamp.of(entry.stat(follow_symlinks=False))
-                except FileNotFoundError:  # gone since the directory was listed
+                except FileNotFoundError:  # removed since the directory was listed
                     continue
 
     def settle(self) -> None:
-        """Wait until whatever changes from now on gets another time than the files have."""
+        """Wait until later changes get another time than the newest file."""
         newest = max((stamp.status_changed for stamp in self.files.values()), default=0)
         while 0 <= time.time_ns() - newest < TICK:
             time.sleep(TICK / 1e9)
@@ -67,15 +67,15 @@ class Scan:
 
 @dataclass(frozen=True)
 class Seen:
-    """The files of the project before and after a command, and what is known of it in between."""
+    """The files of the project before and after a command, with the notes of its processes."""
 
     run: Registered
     notes: Notes
-    named: Sequence[str]  # files among its arguments, if it is not a Python program
+    named: Sequence[str]  # files among its arguments, if its processes were not observed
     before: dict[str, Stamp]
     after: dict[str, Stamp]
-    others: Sequence[Other]  # runs at the same time
-    uncertain: dict[str, None] = field(default_factory=dict)  # files that this run or another changed or removed
+    others: Sequence[Other]  # concurrent runs
+    uncertain: dict[str, None] = field(default_factory=dict)  # files that this run or a concurrent one changed
 
     @property
     def project(self) -> Path:
@@ -89,7 +89,7 @@ class Seen:
         return {path: stamp for path, stamp in found.items() if self._is_ours(path, stamp)}
 
     def _is_ours(self, path: str, stamp: Stamp) -> bool:
-        """Whether the command changed a file; if another run may have done so as well, it is uncertain."""
+        """Whether the command changed a file; if a concurrent run may have changed it, add it to `uncertain`."""
         moment = stamp.status_changed
         seen = [other for other in self.others if other.notes.wrote(path)]
         if self.notes.wrote(path):
@@ -99,7 +99,7 @@ class Seen:
         else:
             rivals = [other for other in self.others if not other.is_below and other.was_running(moment)]
             if self.others and self.run.ended is not None and moment > self.run.ended + TICK:
-                return False  # it was changed after the command had ended
+                return False  # it was changed after the command ended
         if rivals:
             self.uncertain.setdefault(path)
         return not rivals
@@ -117,7 +117,7 @@ class Seen:
 
     @cached_property
     def moved(self) -> dict[str, Content]:
-        """The contents of files that are gone under their name: the same inode, unchanged, has another one now."""
+        """The contents of renamed files by their old path: the same unchanged inode has another path now."""
         came = {stamp.content: path for path, stamp in self.changed.items()}
         found = {
             path: self._content(came[stamp.content])
@@ -127,7 +127,7 @@ class Seen:
         return {path: content for path, content in found.items() if content is not None}
 
     def used(self, activity: Activity) -> list[str]:
-        """Note what was read. Returns the files whose content at that time is not known."""
+        """Record the files that were read; return those whose content at that time is unknown."""
         named = [path for path in self.named if path in self.before and self.after.get(path) == self.before[path]]
         unknown = []
         for path in dict.fromkeys([*self.notes.read, *named, *self.moved]):
@@ -142,14 +142,14 @@ class Seen:
         return unknown
 
     def _is_input(self, path: str, stamp: Stamp) -> bool:
-        """Whether what was read was there before, or came from another run: what a run made itself is not an input."""
+        """Whether a file that was read existed before, or came from another run; a run's own outputs are not inputs."""
         if self.before.get(path) == stamp:
             return True
         ours = path in self.changed or path in self.uncertain
         return not ours and any(other.notes.wrote(path) for other in self.others)
 
     def _held(self, path: str, stamp: Stamp) -> Content | None:
-        """What a file held when it had this stamp; None if that is not known any more."""
+        """Return the content of a file when it had this stamp; None if it is unknown."""
         name = artifact_name(path, self.project)
         if (path, stamp) in self.notes.was:
             return Content(name, path, self.notes.was[path, stamp], stamp.size)
@@ -159,7 +159,7 @@ class Seen:
         return self._content(path) if self.after.get(path) == stamp else None
 
     def _content(self, path: str) -> Content | None:
-        """What a file holds; None if it changed again, is gone, or is not for us to read."""
+        """Return the content of a file; None if it changed again, is missing, or is not readable."""
         try:
             content = content_of(path, self.project)
             return content if Stamp.of(os.stat(path)) == self.after[path] else None
@@ -167,14 +167,14 @@ class Seen:
             return None
 
     def generated(self, activity: Activity) -> None:
-        """Note what was written."""
+        """Record the files that were written."""
         hidden = []
         for path in self.changed:
             content = self._content(path)
             if content is not None:
                 activity.generated_content(content)
                 self.run.generated.append(path)
-            elif self.others and os.access(path, os.R_OK):  # somebody changed it again
+            elif self.others and os.access(path, os.R_OK):  # a concurrent run changed it again
                 self.uncertain.setdefault(path)
             else:
                 hidden.append(artifact_name(path, self.project))
@@ -182,7 +182,7 @@ class Seen:
             activity.note(unreadable=hidden)
 
     def removed(self, activity: Activity) -> list[str]:
-        """Note what is not there any more, and return the names."""
+        """Record the files that were removed, and return their names."""
         found = [Gone(artifact_name(path, self.project), *stamp[:2]) for path, stamp in self.gone.items()]
         for each in found:
             activity.removed_file(each)
@@ -191,7 +191,7 @@ class Seen:
         return [each.artifact for each in found]
 
     def left_out(self, activity: Activity, outputs: Sequence[str]) -> list[str]:
-        """Note which files this run or another changed; those that were named as outputs are its own."""
+        """Record the files that this run or a concurrent one changed; files named as outputs belong to this run."""
         own = {os.path.realpath(each) for each in outputs}
         found = sorted(artifact_name(path, self.project) for path in self.uncertain if path not in own)
         if found:

@@ -1,4 +1,4 @@
-"""What the processes of a run noted about the files they opened; see `_audit/sitecustomize.py` and `native/opens`."""
+"""The notes of a run's processes about files they opened; see `_audit/sitecustomize.py` and `native/opens`."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import NamedTuple
 
 
 class Stamp(NamedTuple):
-    """What changes when a file does.
+    """Values of a file's status that change when the file does.
 
-    No program can set the last: it shows a change even if the file's time was put back.
+    Programs cannot set the last one: it changes even if the modification time is reset.
     """
 
     size: int
-    changed: int  # both times in nanoseconds
+    changed: int  # nanoseconds, as the other time
     inode: int
     status_changed: int
 
     @classmethod
     def of(cls, found: os.stat_result) -> Stamp:
-        """The stamp of a file whose status is at hand."""
+        """Return the stamp of a file from its status."""
         return cls(found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns)
 
     @classmethod
     def parse(cls, text: str) -> Stamp:
-        """The stamp out of a note."""
+        """Parse the stamp in a note."""
         size, changed, inode, status_changed = (int(each) for each in text.split(":"))
         return cls(size, changed, inode, status_changed)
 
     @property
     def content(self) -> tuple[int, int, int]:
-        """The part that stays when a file is renamed."""
+        """The part that does not change when a file is renamed."""
         return self[:3]
 
 
@@ -41,21 +41,21 @@ class Stamp(NamedTuple):
 class Notes:
     """The notes of all processes of one run."""
 
-    python: set[str] = field(default_factory=set)  # the ids of the Python processes that noted what they opened
-    native: set[str] = field(default_factory=set)  # ... and of those that did so by the preloaded library
-    programs: dict[str, None] = field(default_factory=dict)  # what the latter started, as they called it
-    read: dict[str, set[Stamp]] = field(default_factory=dict)  # what was read that the run had not written itself
+    python: set[str] = field(default_factory=set)  # ids of Python processes with notes by the audit hook
+    native: set[str] = field(default_factory=set)  # ids of processes with notes by the preloaded library
+    programs: dict[str, None] = field(default_factory=dict)  # programs that the latter started
+    read: dict[str, set[Stamp]] = field(default_factory=dict)  # files that were read, unless the run wrote them before
     written: dict[str, None] = field(default_factory=dict)
-    gone: dict[str, None] = field(default_factory=dict)  # removed, or renamed
-    was: dict[tuple[str, Stamp], str] = field(default_factory=dict)  # the hash of a file before the run changed it
+    gone: dict[str, None] = field(default_factory=dict)  # removed or renamed files
+    was: dict[tuple[str, Stamp], str] = field(default_factory=dict)  # hashes of files before the run changed them
 
     @classmethod
     def of(cls, path: Path) -> Notes:
         """Read a file of notes, which may still be growing."""
         found = cls()
         try:
-            lines = path.read_bytes().split(b"\0\n")[:-1]  # what follows the last end of line is not complete yet
-        except OSError:  # no Python process noted anything, or the directory was cleaned
+            lines = path.read_bytes().split(b"\0\n")[:-1]  # the last line may be incomplete
+        except OSError:  # there are no notes, or the directory was removed
             return found
         for line in lines:
             match os.fsdecode(line).split("\0"):
@@ -77,11 +77,11 @@ class Notes:
         return found
 
     def wrote(self, path: str) -> bool:
-        """Whether the run opened the file to write it, or moved it, or a directory that it is in, there."""
+        """Whether the run opened the file for writing, or renamed it or one of its directories to this path."""
         return path in self.written or any(each in self.written for each in _parents_of(path))
 
     def removed(self, path: str) -> bool:
-        """Whether the run removed the file, or moved it, or a directory that it was in, away."""
+        """Whether the run removed the file, or renamed it or one of its directories."""
         return path in self.gone or any(each in self.gone for each in _parents_of(path))
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from whence.store._store import Tables as StoreTables
     from whence.store.recording.files import Files
 
-SHOWN_DATASETS = 20  # datasets in a notebook
-DRAWN_DATASETS = 500  # of a log that shows its picture, too
-RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
+SHOWN_DATASETS = 20  # datasets listed in a notebook
+DRAWN_DATASETS = 500  # a log with more datasets is shown without its picture
+RUN = "WHENCE_RUN_NOTES"  # set in the environment of programs that `whence run` runs
 
-# What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
+# Modules that import SQLAlchemy are imported on use: `import whence` would otherwise take twice as long.
 
 
 class Log(Recording, Contents, Questions, Project, Pipelines):
@@ -113,7 +113,7 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
 
 
 def _tables(store: Store) -> StoreTables:
-    """The tables of the log. This needs Spark only if a question does."""
+    """Return the functions that read tables. They import Spark only if a question needs it."""
     from whence.spark.tables.stored_rows import AskedTables
 
     return AskedTables(store)
@@ -131,8 +131,8 @@ def open(
 
     A path is a directory with a SQLite catalog and the blobs; a log on a read-only disk opens for
     questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says where
-    the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many seconds
-    to wait for other writers. `cache`: how many bytes of relations to keep open.
+    the blobs are: a path, or a URL that fsspec supports. `create=False` refuses to make a log. `timeout`: how many
+    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:
@@ -141,7 +141,7 @@ def open(
     """
     from whence.store import open_store
 
-    if "pyspark" in sys.modules:  # checkpoints that are made from now on can be followed
+    if "pyspark" in sys.modules:  # to follow checkpoints that are created from now on
         from whence.spark.sources.checkpoints import remember_checkpoints
 
         remember_checkpoints()

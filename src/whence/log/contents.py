@@ -1,4 +1,4 @@
-"""What a log holds: its datasets, operations, derivations and reuse rules."""
+"""The methods of a log that list its contents: datasets, operations, derivations and reuse rules."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """The methods of a log that list and verify what it holds."""
+    """The methods of a log that list and verify its contents."""
 
     _store: Store
 
     def datasets(self) -> list[Dataset]:
-        """All datasets, oldest first. The list prints as a table."""
+        """Return all datasets, oldest first. The list prints as a table."""
         from whence.store.answers import Listed
         from whence.store.catalog import statements
 
@@ -29,7 +29,7 @@ class Contents:
         return Listed(found, Dataset.COLUMNS, Dataset.cells, "no datasets")
 
     def operations(self) -> list[Operation]:
-        """All operations, oldest first. The list prints as a table."""
+        """Return all operations, oldest first. The list prints as a table."""
         from whence.store.answers import Listed
         from whence.store.catalog import statements
 
@@ -59,7 +59,7 @@ class Contents:
         return Contributions.of_kinds((each.kind, self._store.reader.boxes(each.hash)) for each in found)
 
     def views(self) -> list[ReuseRule]:
-        """The reuse rules that the log learned from tracked calls, with hits and misses."""
+        """Return the reuse rules that the log learned from tracked calls, with hits and misses."""
         from whence.store.catalog import reuse
 
         with self._store.database.read() as connection:

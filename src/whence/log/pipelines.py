@@ -42,7 +42,7 @@ class Pipelines:
         return Pipeline(df, name, mode, sources, save, witness, self._store)
 
     def runs(self, pipeline: str | None = None) -> Runs:
-        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
+        """Return the recorded runs of Spark pipelines, oldest first: all, or those of one pipeline.
 
         The list prints as a table. Each run answers the same questions as its pipeline, also in a program without the
         pipeline's code: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed if DuckDB

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Project:
-    """The methods of a log that ask about files, activities and people."""
+    """The methods of a log for files, activities and people."""
 
     _store: Store
 
@@ -51,13 +51,13 @@ class Project:
         return projects.blame(self._store, names, revisions=revisions)
 
     def versions(self, name: str) -> list[str]:
-        """The versions of a file, oldest first. The list prints as a table."""
+        """List the versions of a file, oldest first. The list prints as a table."""
         from whence.store.prov import asking as projects
 
         return projects.versions(self._store, name_of(name))
 
     def diff(self, one: str, other: str) -> Difference:
-        """What differs between two activities, or two files: parameters, inputs, code, outputs, and their origins.
+        """Compare two activities, or two files: parameters, inputs, code, outputs, and their origins.
 
         >>> import tempfile, pathlib, whence as wh
         >>> directory = tempfile.TemporaryDirectory()

@@ -114,7 +114,7 @@ class Questions:
     def _given(
         self, name: str, cells: object, columns: Sequence[str] | None
     ) -> tuple[object, Sequence[str] | None]:  # fmt: skip
-        """The cells of a question and its columns; those in a Spark frame are looked up."""
+        """Return the cells and columns of a question; look up cells that are given as a Spark frame."""
         if type(cells).__module__.partition(".")[0] != "pyspark":
             return cells, columns
         from whence.spark.tables.frames import asked_cells

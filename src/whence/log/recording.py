@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-# What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
+# Modules that import SQLAlchemy are imported on use: `import whence` would otherwise take twice as long.
 
 
 class Recording:
-    """The methods of a log that record something, or remove it."""
+    """The methods of a log that record, delete and collect."""
 
     _store: Store
 
@@ -48,7 +48,7 @@ class Recording:
     ) -> Dataset:
         """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
 
-        Tracked calls that are given the array itself, or a part of it, know it by this name.
+        Tracked calls that get the array itself, or a view of it, record it under this name.
 
         `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
         most 16,384 tiles; a smaller array is saved completely. `preview` may also be the number of tiles, or an array
@@ -217,7 +217,7 @@ class Recording:
         lineage: Literal["value", "value+selection"] = "value",
         extremes: Literal["all", "winner"] = "all",
     ) -> Capture:
-        """A block of code whose arrays are traced: `read` inputs, compute, `write` results."""
+        """Return a block of code whose arrays are traced: `read` inputs, compute, `write` results."""
         from whence.arrays.recording.track import Capture
 
         return Capture(self._store.tracker, name, lineage, extremes)

@@ -1,4 +1,4 @@
-"""The parts of a log: the catalog, the blobs, and the derivations in memory. `whence.log.Log` is what users hold."""
+"""The parts of a log: the catalog, the blobs, and the derivations in memory. Users work with `whence.log.Log`."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ if TYPE_CHECKING:
 
 
 class Stoppable(Protocol):
-    """Something that goes on until it is stopped."""
+    """A watcher that is active until `stop` is called."""
 
     def stop(self) -> None: ...
 
 
 class Tables(Protocol):
-    """What the layer above knows of tables: how their rows are read, and how a run is asked."""
+    """Functions of the Spark layer that read the rows of tables and answer questions about runs."""
 
     def selected(self, name: str, rows: object, columns: Sequence[str] | None) -> Selection:
-        """The cells of a table in rows that are given by what they hold."""
+        """Return the cells of a table in the rows with the given values."""
 
     def arrow(self, name: str, numbers: NDArray[np.int64], columns: Sequence[int] | None) -> pa.Table:
-        """Rows of a table by their numbers."""
+        """Return rows of a table by their row numbers."""
 
     def relation(self, document: Mapping[str, Any], output: str, input: str) -> RelationLike:
-        """How the output of a run came from one of its sources."""
+        """Return the relation between the output of a run and one of its sources."""
 
     def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
-        """The same where the rows are stored: what it says of cells."""
+        """Return the relation between cells of two tables, from a stored relation between their rows."""
 
     def watched(self) -> Stoppable:
-        """From now on, until it is stopped, frames that go from Spark to pandas and back are known."""
+        """Record frames that go from Spark to pandas and back, until the returned watcher is stopped."""
 
 
 class Store:
-    """An open log: `database` holds the catalog, `blobs` the relations and saved results, `reader` answers questions.
+    """An open log: `database` has the catalog, `blobs` the relations and saved results, `reader` answers questions.
 
     It may be used by many threads and many processes at once.
     """
 
     def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
-        # All that recording and asking need is imported now: were one thread to import it while another forks, the
-        # child would wait for ever for an import that nobody finishes.
-        import pcodec  # noqa: F401 # loaded before it is needed
+        # Import all modules for recording and questions now: if one thread imported them while another forks, the child
+        # would wait forever for an import that no thread finishes.
+        import pcodec  # noqa: F401 # see above
 
         from whence.store.derivations.reader import Reader
-        from whence.store.prov import circumstances  # noqa: F401 # as above
-        from whence.store.recording import writer  # noqa: F401 # likewise
+        from whence.store.prov import circumstances  # noqa: F401 # see above
+        from whence.store.recording import writer  # noqa: F401 # see above
 
         self.where = where  # the directory, or the URL without its password
         self.opened_as: tuple[str, str | None] = (where, None)  # path or URL, and blobs, for other processes
@@ -65,7 +65,7 @@ class Store:
         self.blobs = blobs
         self.reader = Reader(database, blobs, cache)
         self._tables: Tables | None = None
-        self.connect_tables: Callable[[], Tables] = _no_tables  # `Log` says how
+        self.connect_tables: Callable[[], Tables] = _no_tables  # `Log` replaces it
         self.reader.open_run = lambda *run: self.tables.relation(*run)
         self.reader.open_rows = lambda *rows: self.tables.by_rows(*rows)
         self._tracker: Tracker | None = None
@@ -73,7 +73,7 @@ class Store:
 
     @property
     def tracker(self) -> Tracker:
-        """What records the calls of tracked functions."""
+        """The recorder of calls of tracked functions, created at first use."""
         from whence.store.recording.tracking import Tracker
 
         if self._tracker is None:
@@ -82,13 +82,13 @@ class Store:
 
     @property
     def tables(self) -> Tables:
-        """What is known of tables."""
+        """The functions that read tables, connected at first use."""
         if self._tables is None:
             self._tables = self.connect_tables()
         return self._tables
 
     def forget_name(self, name: str) -> None:
-        """A dataset of that name is about to be defined or deleted."""
+        """Write pending calls and forget the name, before a dataset of that name is defined or deleted."""
         if self._tracker is not None:
             with self.database.lock:
                 self._tracker.flush()
@@ -109,7 +109,7 @@ class Store:
     def activity(
         self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any
     ) -> Activity:
-        """Something that is done from now on; see `Log.activity`."""
+        """Return an activity that starts now; see `Log.activity`."""
         from whence.store.recording.activity import Activity
 
         return Activity(self, name, command, agent, properties)

@@ -11,8 +11,8 @@ from whence.errors import UnknownName
 from whence.selection import Selection
 from whence.words import counted, table
 
-SHOWN_ROWS = 60  # rows that are printed; the answer has all of them
-BOXES = 4  # of one selection
+SHOWN_ROWS = 60  # printed rows; the answer has all of them
+BOXES = 4  # printed boxes of one selection
 SHOWN_REASONS = 5
 SHOWN_PICTURES = 6  # in a notebook
 
@@ -40,13 +40,13 @@ class Listed(list[Each]):
         return as_html(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
 
     def rows(self) -> list[dict[str, object]]:
-        """The table itself, a dict for each row."""
+        """Return the table as a list with a dict for each row."""
         return [dict(zip(self._columns, self._row(each), strict=True)) for each in self]
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityInfo:
-    """What is known of an activity: the command, where it ran, who ran it, when, and at which commit."""
+    """An activity: the command, where it ran, who ran it, when, and at which commit."""
 
     label: str
     name: str
@@ -64,7 +64,7 @@ class ActivityInfo:
         return self.name == "git commit" and self.commit is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON, without unknown fields."""
+        """Return this as a dictionary for JSON, without unknown fields."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
@@ -73,7 +73,7 @@ class Circumstances:
     """The context of an answer: `deeds` (activities) by label, `makers` of each dataset, files, people, commits."""
 
     deeds: Mapping[str, ActivityInfo] = field(default_factory=dict)
-    makers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of datasets: labels of deeds
+    makers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # labels of activities by dataset
     files: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
@@ -99,12 +99,12 @@ class Step:
     how: str
     seconds: float
     reason: str | None = None
-    cells: Selection | None = field(default=None, repr=False, compare=False)  # those of `dataset` that it reached
+    cells: Selection | None = field(default=None, repr=False, compare=False)  # the cells of `dataset` that were reached
 
     COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
 
     def row(self) -> Row:
-        """Its row in a table."""
+        """Return its row in a table."""
         ms = f"{1000 * self.seconds:.2f}"
         return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
 
@@ -113,12 +113,12 @@ class Step:
         return f"{self.previous} -> {self.dataset}{by}: {counted(self.count, 'cell')} ({self.how})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cells"}
 
 
 class Steps(tuple[Step, ...]):
-    """Steps, which print as a table."""
+    """A tuple of steps that prints as a table."""
 
     __slots__ = ()
 
@@ -221,7 +221,7 @@ class Answer(dict[str, Selection]):
         return {**self.__dict__, "_circumstances": self.circumstances, "_ask": None}
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON: each box is a [first, last] pair for each axis, both ends included."""
+        """Return this as a dictionary for JSON: each box is a [first, last] pair for each axis, both ends included."""
         return {
             "precise": self.precise, "reason": self.reason, "how": self.how, "notes": list(self.notes),
             "answers": [selection_dict(name, each) for name, each in self.items()],
@@ -253,22 +253,22 @@ class Answer(dict[str, Selection]):
         return how + listed + self._pictures() + said
 
     def _pictures(self) -> str:
-        """Where the cells lie in the first of the datasets."""
-        from whence.selection._picture import small_html  # which loads Pillow
+        """Draw the cells of the first datasets."""
+        from whence.selection._picture import small_html  # imported here because it loads Pillow
 
         drawn = [(name, cells) for name, cells in self.items() if cells and 1 <= len(cells.shape) <= 3]
         return "".join(small_html(cells.boxes, cells.shape, name) for name, cells in drawn[:SHOWN_PICTURES])
 
 
 def selection_dict(name: str, selection: Selection) -> dict[str, Any]:
-    """Cells of a dataset, ready for JSON; of a table with the names of its columns."""
+    """Return the cells of a dataset as a dict for JSON; for a table, with the names of its columns."""
     made: dict[str, Any] = {"dataset": name, "shape": list(selection.shape), "count": selection.count}
     columns = selection.columns
     return made | ({"columns": columns} if columns else {}) | {"boxes": selection.boxes.tolist()}
 
 
 class Blamed(dict[str, list[str]]):
-    """Agents with what they are responsible for, which print as a table."""
+    """Agents with the datasets that they are responsible for; prints as a table."""
 
     def __repr__(self) -> str:
         return _table_text(
@@ -281,7 +281,7 @@ class Blamed(dict[str, list[str]]):
 
 
 def boxes(selection: Selection) -> str:
-    """The first boxes of a selection, as questions take them.
+    """Format the first boxes of a selection, in the notation that questions accept.
 
     >>> boxes(Selection.of("0:2,1", (3, 2)))
     '0:2,1'
@@ -306,7 +306,7 @@ def _table_text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: 
 
 
 def as_html(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:
-    """A table for a notebook."""
+    """Format a table as HTML for a notebook."""
     if not count:
         return f"<p>{html.escape(empty)}</p>"
 
@@ -318,6 +318,6 @@ def as_html(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str)
 
 
 def size_of(properties: Mapping[str, Any]) -> int | None:
-    """The size of something, if its properties have it."""
+    """Return the property `size`, if it is an integer."""
     size = properties.get("size")
     return size if isinstance(size, int) and not isinstance(size, bool) else None

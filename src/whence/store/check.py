@@ -1,4 +1,4 @@
-"""The integrity check: does everything that the log refers to exist, unharmed, and fit together?"""
+"""The integrity check: whether everything that the log refers to exists, is undamaged and consistent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from whence.words import counted, in_units
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that the check has to say: where, what, and what to do about it."""
+    """One finding of the check: where it is, what it is, and what to do about it."""
 
     where: str
     what: str
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the check found. Iterating gives the problems; notes are no problems."""
+    """The result of the check. Iterating over it gives the problems, without the notes."""
 
     where: str
     datasets: int
@@ -49,7 +49,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def __iter__(self) -> Iterator[Finding]:
@@ -78,12 +78,12 @@ class Report:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {"ok": self.ok, **asdict(self)}
 
 
 def check(where: str, database: Database, blobs: Blobs) -> Report:
-    """Look at everything once, changing nothing."""
+    """Check the whole log, without changing it."""
     problems: list[Finding] = []
     try:
         with database.read("check") as connection:
@@ -101,7 +101,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
                 t.table_rows, t.entities
             )
             kept = [*connection.execute(runs), *connection.execute(rows)]
-    except Damaged as error:  # too badly to look further
+    except Damaged as error:  # too damaged to continue
         problems = problems or [Finding(database.where, str(error), "then check again")]
         return Report(where, 0, 0, 0, 0, tuple(problems), ())
     problems += [problem for edge in edges for problem in _check_edge(edge, entities)]
@@ -126,7 +126,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
 
 
 def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
-    """What the database itself says; PostgreSQL sees to its own pages and keys."""
+    """Run SQLite's own checks. PostgreSQL checks its pages and keys itself."""
     if connection.dialect.name != "sqlite":
         return
     remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 catalog.sqlite .recover`"
@@ -138,7 +138,7 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
 
 
 def _values(connection: sa.Connection, where: str) -> Iterator[Finding]:
-    """Values of another kind than their column, which SQLite would keep."""
+    """Find values of another type than their column, which SQLite accepts."""
     if connection.dialect.name != "sqlite":
         return
     for table in t.metadata.sorted_tables:
@@ -187,7 +187,7 @@ def _check_relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs:
         )
     for edge in edges:
         if edge.generated not in entities or edge.used not in entities:
-            continue  # the database has said so
+            continue  # the foreign key check reports it
         shapes = (tuple(entities[edge.generated].shape), tuple(entities[edge.used].shape))
         if (relation.out_shape, relation.in_shape) != shapes:
             yield Finding(
@@ -199,7 +199,7 @@ def _check_relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs:
 
 
 def _opened(row: Any, blobs: Blobs) -> Relation:
-    """The relation, from the blobs or from the catalog, and all of it verified."""
+    """Read a relation from the blobs or the catalog, and verify its checksum."""
     title = f"the blob {row.hash[:12]}..."
     if row.data is None:
         blobs.verify(row.hash)

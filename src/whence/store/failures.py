@@ -1,4 +1,4 @@
-"""Failures of disks and databases, said in the log's own words."""
+"""Failures of disks and databases, as errors that name the log and a remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a part of the path is a file, not a directory",
 }
 
-# By the beginning of SQLite's name for the error: the longest that fits comes first.
+# By prefix of SQLite's name for the error; the first match is used.
 _SQLITE = (
     ("SQLITE_BUSY", "another process has locked it for too long: try again, or give a longer `timeout`"),
     ("SQLITE_LOCKED", "another connection has locked it for too long: try again"),
@@ -31,7 +31,7 @@ _SQLITE = (
     ("SQLITE_PERM", "permission denied"),
     ("SQLITE_AUTH", "permission denied"),
 )
-_SQLITE_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR")  # an I/O error is what it says when a file cannot grow
+_SQLITE_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR")  # SQLite reports an I/O error if a file cannot grow
 _SQLITE_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 _POSTGRESQL = {

@@ -1,4 +1,4 @@
-"""Which log is meant where none is named: the nearest one."""
+"""Finding the log to use if none is named: the nearest one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from whence.errors import StoreError
 
 
 def locate(log: str | None, start: Path | None = None) -> str | None:
-    """The log that is meant: the one given, else the nearest *.whence directory upwards, else none.
+    """Return the given log, else the nearest *.whence directory here or in a parent directory, else None.
 
-    The search ends with the project, at a directory that has a .git: what lies above belongs to others.
+    The search ends at a directory with a .git: directories above it belong to other projects.
     """
     if log:
         return log
@@ -30,7 +30,7 @@ def locate(log: str | None, start: Path | None = None) -> str | None:
 
 
 def place_for_new(start: Path | None = None) -> str:
-    """Where a log is made when there is none: in the directory that has a .git, here or above, else here."""
+    """Return the path of a new log: in the nearest directory with a .git, here or above, else here."""
     here = (start or Path.cwd()).absolute()
     root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
     return str(root / "project.whence")

@@ -26,7 +26,7 @@ def open_store(
     timeout: float = 30.0,
     cache: int = 256 * 1024 * 1024,
 ) -> Store:
-    """The store at a path or URL, made if it is missing; `whence.open` says what the arguments mean."""
+    """Open the store at a path or URL, and create it if it is missing; `whence.open` describes the arguments."""
     from whence.store._store import Store
     from whence.store.catalog.database import Database
 
@@ -104,7 +104,7 @@ def _own_blobs(path: Path) -> Blobs:
 
 
 def _blobs_elsewhere(place: str, database: Database) -> Blobs:
-    """Blobs in a place of their own, which another log must not take for its own and collect as garbage."""
+    """Open blobs outside of the log's directory, and mark them as this log's, so that no other log collects them."""
     from whence.store.blobs.local import LocalBlobs
     from whence.store.blobs.remote import RemoteBlobs
     from whence.store.catalog import statements

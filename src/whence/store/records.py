@@ -1,4 +1,4 @@
-"""Records of a log: immutable, one class for each kind of thing."""
+"""The immutable records of a log: datasets, operations, derivations and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from whence.words import counted, in_units
 
-WIDEST = 60  # characters of an argument in a table; --json has all of it
+WIDEST = 60  # printed characters of an argument; --json prints all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Dataset:
     name: str
     kind: str
     shape: tuple[int, ...]
-    created: str | None  # None: not known, because it was imported
+    created: str | None  # None: unknown, because it was imported
     by: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
@@ -33,14 +33,14 @@ class Dataset:
         return f"{self.name}: {self.kind} of shape {self.shape}"
 
     def cells(self) -> tuple[str, ...]:
-        """Its row in a table."""
+        """Return its row in a table."""
         size = self.properties.get("size")
         sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
         shown = in_units(size) if isinstance(size, int) else ""
         return self.name, self.kind, sides, shown, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -53,7 +53,7 @@ class Operation:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     args: Mapping[str, Any]
-    started: str | None  # None: not known, because it was imported
+    started: str | None  # None: unknown, because it was imported
     ended: str | None
     by: str | None = None
     reuse: bool = False
@@ -67,7 +67,7 @@ class Operation:
         return f"{self.name}#{self.id}"
 
     def cells(self) -> tuple[str, ...]:
-        """Its row in a table: its command, where it was called, how it ended."""
+        """Return its row in a table: its command, where it was called, how it ended."""
         command = self.properties.get("command")
         is_command = isinstance(command, str) and command != self.name
         script, line = (self.properties.get(each) for each in ("script", "line"))
@@ -77,7 +77,7 @@ class Operation:
 
     @property
     def status(self) -> str:
-        """How it ended, if that is known."""
+        """How it ended; an empty string if that is unknown."""
         if "error" in self.properties:
             return f"failed: {self.properties['error']}"
         code = self.properties.get("exit_code")
@@ -88,18 +88,18 @@ class Operation:
         return f"{', '.join(self.outputs)} = {self.name}({', '.join((*self.inputs, *([args] if args else [])))})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
 def _short(text: str) -> str:
-    """An argument, shortened to fit into a line."""
+    """Shorten an argument to fit into a line."""
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One edge of the graph: `output` was derived from `input`, as the relation `hash` says cell by cell."""
+    """One edge of the graph: `output` was derived from `input`; `hash` is the relation of their cells."""
 
     output: str
     input: str
@@ -118,13 +118,13 @@ class Derivation:
         return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description:
-    """Everything that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
+    """All records of one dataset: `derived_from` has the derivations from its inputs, `led_to` those of its outputs."""
 
     dataset: Dataset
     derived_from: tuple[Derivation, ...]
@@ -152,7 +152,7 @@ class Description:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -169,5 +169,5 @@ class Collected:
         return f"removed {blobs} and {temporary}, {in_units(self.bytes)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)

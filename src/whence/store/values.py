@@ -1,4 +1,4 @@
-"""Names, shapes and arguments as users give them, checked and brought to one form."""
+"""Checking and normalizing names, shapes and arguments that users give."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_CELLS = 2**62
 
 
 def name_of(name: object, kind: str = "dataset") -> str:
-    """A name that every catalog can hold and every terminal can print.
+    """Check that every catalog can store a name and every terminal can print it, and return it.
 
     >>> name_of("pixels/2024-01 (raw)")
     'pixels/2024-01 (raw)'
@@ -33,14 +33,14 @@ def name_of(name: object, kind: str = "dataset") -> str:
 
 
 def names_of(names: object, what: str) -> tuple[str, ...]:
-    """A list of names; a lone string is refused, because it would be read as a list of letters."""
+    """Check a list of names and return it as a tuple; a string is refused, because it would be a list of letters."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise BadType(f"{what} is a list of names such as ['A', 'B'], not {names!r}")
     return tuple(name_of(name) for name in names)
 
 
 def shape_of(shape: object) -> tuple[int, ...]:
-    """A shape as a tuple of Python integers.
+    """Return a shape as a tuple of Python integers.
 
     >>> shape_of((np.int32(3), 2)), shape_of(5), shape_of(())
     ((3, 2), (5,), ())
@@ -56,13 +56,13 @@ def _length_of_axis(axis: object, shape: object) -> int:
     try:
         if isinstance(axis, (bool, np.bool_)):
             raise TypeError
-        return operator.index(axis)  # type: ignore[arg-type]  # that it may fail is the point
+        return operator.index(axis)  # type: ignore[arg-type]  # a TypeError is expected
     except TypeError:
         raise BadCells(f"{shape!r} is not a shape: give the length of each axis, such as (3, 2)") from None
 
 
 def plain(value: Any, where: str) -> Any:
-    """A value in the terms of JSON; what JSON lacks is written as {"$": kind, "value": text}.
+    """Convert a value for JSON; a type that JSON lacks becomes {"$": type, "value": string}.
 
     >>> plain({"axis": np.int64(1), "fill": float("nan"), "dtype": np.dtype("f4")}, "op_args")
     {'axis': 1, 'fill': {'$': 'float', 'value': 'nan'}, 'dtype': {'$': 'dtype', 'value': 'float32'}}
@@ -70,7 +70,7 @@ def plain(value: Any, where: str) -> Any:
     match value:
         case None | bool() | str():
             return value
-        case np.generic() if value.dtype.char in "gGmM":  # long doubles and times: no plain value holds these
+        case np.generic() if value.dtype.char in "gGmM":  # long doubles and times have no Python equivalent
             return {"$": value.dtype.name, "value": str(value)}
         case np.generic() | np.ndarray():
             return plain(value.tolist(), where)
@@ -97,7 +97,7 @@ def plain(value: Any, where: str) -> Any:
 
 
 def several(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties in which several values of one property (a tuple) are not taken for a list, which has an order.
+    """Mark tuples, which are several values of one property, to distinguish them from lists, which are ordered.
 
     >>> several({"tag": ("a", "b"), "shape": [2, 3]})
     {'tag': {'$': 'values', 'value': ['a', 'b']}, 'shape': [2, 3]}

@@ -16,20 +16,20 @@ from whence.selection._picture import SELECTED, thumbnail
 from whence.store.answers import Step
 from whence.words import counted, one_line
 
-MOST = 60  # steps that are drawn
-SIDE = 96  # pixels of a picture of cells, at most
+MOST = 60  # drawn steps
+SIDE = 96  # largest side of a picture of cells, in pixels
 _LINE, _LETTER, _PAD = 16, 6.6, 8  # pixels
 _DOUBT = "#A61E1E"
 _MARK = bytes(SELECTED).hex()
 
 
 def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -> str:
-    """The picture as SVG, in order from left to right."""
+    """Draw the steps as SVG, from left to right."""
     left = len(steps) - MOST
     steps = steps[:MOST]
     names = list(dict.fromkeys([start, *(name for step in steps for name in (step.previous, step.dataset))]))
     nodes: dict[tuple[str, str], int] = {("dataset", name): place for place, name in enumerate(names)}
-    pairs: dict[tuple[int, int], bool] = {}  # the younger, the older; and whether it is exact
+    pairs: dict[tuple[int, int], bool] = {}  # (output, input), and whether the step is exact
     for step in steps:
         ends = [nodes["dataset", step.previous], nodes["dataset", step.dataset]]
         young, old = ends if step.direction == "backward" else ends[::-1]
@@ -68,7 +68,7 @@ def _arrow(points: list[Point], exact: bool) -> str:
     look = f'stroke="{style.OTHER_LINE}"' if exact else f'stroke="{_DOUBT}" stroke-dasharray="5 4"'
     title = "" if exact else "<title>not exact</title>"
     (x, y), colour = points[0], style.OTHER_LINE if exact else _DOUBT
-    head = f'<path d="M{x:.1f},{y:.1f} l-8,-4 v8 z" fill="{colour}"/>'  # into what came of it
+    head = f'<path d="M{x:.1f},{y:.1f} l-8,-4 v8 z" fill="{colour}"/>'  # the arrow points to the output
     return f'<path d="{path}" fill="none" {look}>{title}</path>{head}'
 
 
@@ -103,7 +103,7 @@ def _dataset(name: str, cells: Selection | None, strong: bool) -> tuple[Point, s
 
 
 def _cells(cells: Selection | None) -> tuple[str, tuple[int, int]]:
-    """The cells as a small PNG with its size; None without cells, or with too many axes."""
+    """Draw the cells as a small PNG; return it with its size, or an empty string without cells or with over 3 axes."""
     if cells is None or not 1 <= len(cells.shape) <= 3 or 0 in cells.shape:
         return "", (0, 0)
     png, wide, high = thumbnail(cells.boxes, cells.shape, SIDE)
@@ -112,7 +112,7 @@ def _cells(cells: Selection | None) -> tuple[str, tuple[int, int]]:
 
 
 def _frame(cells: Selection, corner: Point, size: tuple[int, int]) -> str:
-    """A frame around cells that are so few that one would look for them."""
+    """Draw a frame around the cells if they are too few to be found easily."""
     if not cells:
         return ""
     ends = []

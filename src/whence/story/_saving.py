@@ -1,4 +1,4 @@
-"""Write a text in the format that the file's suffix names."""
+"""Writing a story or report in the format of the file's suffix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLE = (
 
 
 def save(path: str | PathLike[str], forms: Mapping[str, Callable[[], str]]) -> None:
-    """Write the format of the file's suffix."""
+    """Write the file in the format of its suffix."""
     place = Path(path)
     form = forms.get(place.suffix.lower())
     if form is None:
@@ -32,7 +32,7 @@ def save(path: str | PathLike[str], forms: Mapping[str, Callable[[], str]]) -> N
 
 
 def page(title: str, body: str) -> str:
-    """An HTML document without scripts or external files. The title must be escaped."""
+    """Return an HTML document without scripts or external files. The title must be escaped."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f"<style>{STYLE}</style></head>\n<body>{body}</body></html>\n"
@@ -40,5 +40,5 @@ def page(title: str, body: str) -> str:
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """A document as text."""
+    """Return a document as formatted JSON."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

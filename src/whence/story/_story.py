@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whence.store import Store
     from whence.store.derivations.adjacency import Direction, Lineage
 
-MOST = 40  # sentences about steps
+MOST = 40  # printed sentences about steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Story:
         return f"Where {cells_of(self.dataset, self.asked)} {did}"
 
     def sentences(self) -> list[Sentence]:
-        """The story, one sentence for each activity."""
+        """Return the story, one sentence for each activity."""
         groups = list(_grouped(self.answer.steps))
         sentences = [self._done(steps) for steps in groups[:MOST]]
         if len(groups) > MOST:
@@ -73,11 +73,11 @@ class Story:
         return sentences
 
     def _cells(self, name: str, cells: Selection | None = None) -> str:
-        """Cells of a dataset: all that were reached, or those of one step."""
+        """Describe cells of a dataset: all that were reached, or those of one step."""
         known = self.answer.reached.get(name)
         if known is None:
             return name
-        # What was reached of a table knows its columns.
+        # Only the selection in `reached` has the column names of a table.
         return cells_of(name, known if cells is None or cells == known else known & cells)
 
     def _done(self, steps: Sequence[Step]) -> Sentence:
@@ -105,7 +105,7 @@ class Story:
                     yield f"{name} was committed{by} as {deed.commit[:12]}{message}."
 
     def endings(self) -> list[str]:
-        """The sources, the people, whether the answer is exact, and the notes."""
+        """Return sentences about the sources, the people, whether the answer is exact, and the notes."""
         ends = [cells_of(name, cells) for name, cells in self.answer.items() if cells]
         word = "Sources" if self.direction == "backward" else "Results"
         lines = [f"{word}: {listed(ends, 20)}."] if ends else []
@@ -123,7 +123,7 @@ class Story:
     __repr__ = __str__
 
     def to_svg(self) -> str:
-        """The picture of the steps, as SVG."""
+        """Return the picture of the steps as SVG."""
         from whence.story._picture import drawn
 
         return drawn(self.dataset, self.answer.reached, self.answer.steps)
@@ -134,11 +134,11 @@ class Story:
         return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
 
     def to_html(self) -> str:
-        """The story as an HTML document without scripts or external files."""
+        """Return the story as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "question": self.title,
             "direction": self.direction,
@@ -151,7 +151,7 @@ class Story:
         }
 
     def to_csv(self) -> str:
-        """The steps as CSV: one line for each, from one dataset to the next."""
+        """Return the steps as CSV, one line for each, from one dataset to the next."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", "from", "to", "count", "cells", "activity", "exact", "reason"])
@@ -179,7 +179,7 @@ class Story:
 def story_of(
     store: Store, direction: Direction, name: str, cells: object, columns: Sequence[str] | None, lineage: Lineage
 ) -> Story:
-    """The story of some cells of a log."""
+    """Return the story of some cells of a log."""
     answer = asking.ask(store, direction, name, cells, lineage, columns)
     start, asked = answer.asked
     return Story(start, asked, direction, answer, answer.circumstances)
@@ -199,7 +199,7 @@ def _html(sentence: Sentence) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as HTML, with backticks as code."""
+    """Convert a string to HTML, with backticks as code."""
     parts = escape(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)

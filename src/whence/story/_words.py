@@ -1,4 +1,4 @@
-"""Cells, activities and lists in words."""
+"""Formatting cells, activities and lists as text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from whence.selection import Selection
 from whence.store.answers import ActivityInfo
 from whence.words import one_line
 
-SHOWN_BOXES = 4  # boxes, rows or names before "and more"
+SHOWN_BOXES = 4  # printed boxes, rows or names
 
 
 def spans(selection: Selection, axis: int) -> list[tuple[int, int]]:
-    """The indices on one axis that a selection has cells at, as [first, stop) spans, joined where they touch.
+    """Return the indices of a selection on one axis as [first, stop) ranges; adjacent ranges are merged.
 
     >>> spans(Selection.parse("0:2,1; 2,0; 5,:", (6, 2)), 0)
     [(0, 3), (5, 6)]
@@ -27,7 +27,7 @@ def spans(selection: Selection, axis: int) -> list[tuple[int, int]]:
 
 
 def listed(texts: Sequence[str], most: int = SHOWN_BOXES, between: str = ", ") -> str:
-    """The first items of a list, and how many more there are.
+    """Format the first items of a list, and how many more there are.
 
     >>> listed(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d and 2 more'
@@ -37,7 +37,7 @@ def listed(texts: Sequence[str], most: int = SHOWN_BOXES, between: str = ", ") -
 
 
 def cells_of(name: str, selection: Selection) -> str:
-    """Cells of a dataset in words.
+    """Describe cells of a dataset.
 
     >>> cells_of("X", Selection.parse("3,0:4", (5, 4))), cells_of("data.csv@v1", Selection.all(()))
     ('X[3, 0:4]', 'data.csv@v1')
@@ -62,7 +62,7 @@ def _span(first: int, stop: int) -> str:
 
 
 def activity_text(deed: ActivityInfo) -> str:
-    """An activity in words: the command, where it ran, who ran it, when, and at which commit.
+    """Describe an activity: the command, where it ran, who ran it, when, and at which commit.
 
     >>> activity_text(ActivityInfo("train#1", "train", "python train.py", by=("ada",), started="2026-01-02T03:04:05Z"))
     '`python train.py` (train#1, run by ada on 2026-01-02 03:04)'

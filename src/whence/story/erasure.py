@@ -36,7 +36,7 @@ class Item:
     kind: str  # array, table, file
     cells: Selection
     do: str
-    reason: str | None = None  # None: it is known that it was reached
+    reason: str | None = None  # None: it was certainly reached
 
     @property
     def much(self) -> str:
@@ -48,11 +48,11 @@ class Item:
         return counted(self.cells.count, "cell")
 
     def row(self) -> tuple[str, ...]:
-        """What a table says of it."""
+        """Return its row in a table."""
         return cells_of(self.name, self.cells), self.kind, self.much, self.do, "yes" if self.reason is None else "no"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         about = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
         return selection_dict(self.name, self.cells) | about
 
@@ -95,11 +95,11 @@ class Erasure:
         return f"<h3>{escape(self.title)}</h3>\n{shown}\n" + "".join(f"<p>{escape(each)}</p>" for each in self._said())
 
     def to_html(self) -> str:
-        """The report as an HTML document without scripts or external files."""
+        """Return the report as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "erase": selection_dict(self.dataset, self.asked),
             "precise": self.precise,
@@ -116,7 +116,7 @@ class Erasure:
 
 
 def erasure(store: Store, name: str, cells: object, columns: Sequence[str] | None = None) -> Erasure:
-    """Report what cells reached, and what holds them."""
+    """Report what cells reached, and the datasets they were read from."""
     answer = asking.ask(store, "forward", name, cells, "value+selection", columns)
     start, asked = answer.asked
     before = asking.ask(store, "backward", name, asked, "value+selection", None)
@@ -149,7 +149,7 @@ def _datasets(store: Store, names: Iterable[str]) -> dict[str, Dataset]:
 
 
 def _doubts(answer: Answer) -> dict[str, str]:
-    """Why a dataset may not have been reached: a step to it, or to its inputs, is not exact."""
+    """Return, by dataset, why it may not have been reached: a step to it, or to its inputs, is not exact."""
     found: dict[str, str] = {}
     grew = True
     while grew:
@@ -169,7 +169,7 @@ def _erase(dataset: Dataset) -> str:
 
 
 def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | None:
-    """The file that the cells were read from holds them, too."""
+    """Return the item for a file or dataset that the cells came from directly."""
     cells = before.reached[name]
     if not cells.shape:
         return Item(name, dataset.kind, cells, f"delete from it what {start} has of them, and write it again")
@@ -180,7 +180,7 @@ def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | N
 
 
 def _dos(name: str, cells: Selection, dataset: Dataset, around: Circumstances) -> Iterator[str]:
-    """What to do about one dataset or file."""
+    """Yield what to do about one dataset or file."""
     deeds = [around.deeds[label] for label in around.makers.get(_own(name, around.makers), ())]
     made = sorted((deed for deed in deeds if not deed.is_commit), key=lambda deed: deed.command is None)
     again = f" by {activity_text(made[0])}" if made else ""

@@ -1,1 +1,1 @@
-"""The explorer: a page on a log, served on this machine only, and the same answers for a widget in notebooks."""
+"""The explorer: a page about a log, served on this machine only, and the same views as a widget in notebooks."""

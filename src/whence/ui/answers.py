@@ -1,4 +1,4 @@
-"""The one place where the page asks the log: cells in all datasets of a chain, and stories."""
+"""The explorer's questions to the log: cells in all datasets of a chain, and stories."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from whence.store.answers import Answer
     from whence.story import Story
 
-MOST_BOXES = 4000  # of one dataset that are sent to the page
-CHAIN = 30  # datasets of a chain that are shown, each way
+MOST_BOXES = 4000  # boxes of one dataset that are sent to the page
+CHAIN = 30  # shown datasets of a chain in each direction
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The cells of every dataset on the way, in the order of the walk, and what is to be said of them."""
+    """The cells of every dataset of a walk, in its order, with the answer and its time."""
 
     cells: dict[str, Selection]
     answer: Answer
@@ -33,7 +33,7 @@ class Reached:
 
 
 def reached(log: Log, direction: Direction, name: str, cells: Selection) -> Reached:
-    """Where cells came from, or went: in each dataset on the way, not only where it ends."""
+    """Find where cells came from, or went, in every dataset of the walk, not only at its ends."""
     start = time.perf_counter()
     answer = log.backward(name, cells) if direction == "backward" else log.forward(name, cells)
     seconds = time.perf_counter() - start
@@ -42,18 +42,18 @@ def reached(log: Log, direction: Direction, name: str, cells: Selection) -> Reac
 
 
 def selected(log: Log, name: str, cells: str) -> Selection:
-    """The cells of a dataset that a text says."""
+    """Parse cells of a dataset."""
     return log._store.reader.selected(asking.latest(log._store, name), cells)
 
 
 def _names_of(log: Log, name: str) -> tuple[str, str]:
-    """What a dataset is called in the catalog, and in answers: of several versions, the first is `B@v1`."""
+    """Return the names of a dataset in the catalog and in answers, where the first of several versions is `B@v1`."""
     own = asking.latest(log._store, name)
     return own, _planned(log, own, "backward")[0]
 
 
 def chain(log: Log, name: str) -> tuple[str, list[str]]:
-    """What a dataset is called, and all that it came from or led to, itself included, the oldest first."""
+    """Return the name of a dataset in answers, and its chain, including itself, oldest first."""
     own = asking.latest(log._store, name)
     me, *back = _planned(log, own, "backward")
     _, *forth = _planned(log, own, "forward")
@@ -61,7 +61,7 @@ def chain(log: Log, name: str) -> tuple[str, list[str]]:
 
 
 def _planned(log: Log, own: str, direction: Direction) -> list[str]:
-    """The datasets that a walk would come by, itself first."""
+    """Return the datasets of a walk, beginning with `own`."""
 
     def made(graph: Adjacency) -> _Order:
         found = plan(graph, own, direction, None)
@@ -72,7 +72,7 @@ def _planned(log: Log, own: str, direction: Direction) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """A plan that is looked at and not followed."""
+    """A plan that only returns its datasets."""
 
     names: list[str]
 
@@ -81,9 +81,9 @@ class _Order:
 
 
 def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
-    """The boxes of a selection, and how coarse they are on each axis: 1 is exact, 8 is up to seven cells more.
+    """Return the boxes of a selection, and their step on each axis: 1 is exact, 8 adds up to seven cells.
 
-    There are never more than MOST_BOXES: a page has no more pixels to show them.
+    There are at most MOST_BOXES boxes, because the page has no pixels for more.
     """
     found = selection.boxes
     step = [1] * len(selection.shape)
@@ -98,5 +98,5 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
 
 
 def story(log: Log, name: str, cells: str, direction: Direction) -> Story:
-    """The story of some cells."""
+    """Return the story of some cells."""
     return log.explain(name, cells, direction=direction)

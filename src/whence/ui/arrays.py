@@ -1,4 +1,4 @@
-"""An array: its shape, a picture of its values in tiles, a histogram, and what its cells came from and went to."""
+"""The array view: shape, a picture of the values in tiles, a histogram, and the lineage of cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TILE = 256  # pixels on a side
 
 
 def array(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """What is known of an array: shape, chain, who made it, and the range of its values if they are at hand."""
+    """Describe an array: shape, chain, who made it, and the range of its values if these are available."""
     described = explorer.log.show(text(params, "name"))
     dataset = described.dataset
     me, chain = answers.chain(explorer.log, text(params, "name"))
@@ -28,7 +28,7 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
     values, unread = None, None
     try:
         values = _values(explorer, dataset.name, dataset.shape)
-    except WhenceError as error:  # its lineage can be looked at all the same
+    except WhenceError as error:  # its lineage can still be shown
         unread = str(error)
     return {
         "name": me, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
@@ -71,7 +71,7 @@ def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, 
 
 
 def plane(shape: tuple[int, ...], at: str) -> tuple[tuple[int, ...], tuple[int, int]]:
-    """The fixed indices of the leading axes, and the two sides that are drawn: the last two axes, or one row of one."""
+    """Return the indices of the leading axes, and the lengths of the last two, which are drawn; one axis is one row."""
     if len(shape) < 2:
         return (), (1, shape[0] if shape else 1)
     lead = shape[:-2]
@@ -86,11 +86,11 @@ def plane(shape: tuple[int, ...], at: str) -> tuple[tuple[int, ...], tuple[int, 
 
 
 def tile(explorer: Explorer, params: Params) -> bytes:
-    """A square of the picture: one byte a pixel, 0 where there is no finite number, 1 to 255 from low to high.
+    """Return a tile of the picture: one byte for each pixel, 0 if it is not finite, 1 to 255 from low to high.
 
-    `scale` is how many cells a pixel stands for on each axis, or `down` if these are others from row to row; of values
-    in a file it shows the first of these. Where an array is larger than the screen, a picture of means would take
-    reading all of it. Of a preview it shows the greatest, or what `show` says.
+    `scale` is the number of cells of a pixel on each axis; `down` is that of the row axis, if it differs. For values in
+    a file, a pixel shows its first cell, because means would need to read the whole array. For a preview, it shows the
+    greatest value, or what `show` chooses.
     """
     name = text(params, "name")
     dataset = explorer.log.show(name).dataset
@@ -120,19 +120,19 @@ def _header(shape: tuple[int, ...]) -> bytes:
 
 
 def quantized(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint8]:
-    """Numbers as bytes: 0 is no finite number, 1 is low, 255 is high; beyond is cut.
+    """Convert numbers to bytes: 0 is not finite, 1 is low, 255 is high; values outside of this range are clipped.
 
     >>> quantized(np.array([[0.0, 5.0, 10.0, np.nan, 99.0]]), 0.0, 10.0).tolist()
     [[1, 128, 255, 0, 255]]
     """
-    half = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers need not be one
+    half = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers may overflow
     with np.errstate(all="ignore"):
         share = np.clip((values / 2 - low / 2) / half, 0, 1)
     return np.where(np.isfinite(values), 1 + np.nan_to_num(share) * 254, 0).astype(np.uint8)
 
 
 def value(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The value of one cell, or of the tile of a preview that it is in."""
+    """Return the value of one cell, or of its tile in a preview."""
     dataset = explorer.log.show(text(params, "name")).dataset
     values = explorer.values.get(dataset.name, dataset.shape)
     cell = Selection.of(text(params, "cell"), dataset.shape)
@@ -146,7 +146,7 @@ def value(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """What some cells came from and went to, in every dataset of the chain."""
+    """Find where some cells came from and went, in every dataset of the chain."""
     name = text(params, "name")
     cells = answers.selected(explorer.log, name, text(params, "cells"))
     asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **described_cells(cells)}
@@ -167,7 +167,7 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def described_cells(selection: Selection) -> dict[str, Any]:
-    """Cells as the page takes them: counted, in words, and as boxes that are few enough to be drawn."""
+    """Return cells for the page: their count, a text, and boxes that are few enough to draw."""
     if not selection.shape:  # a file is one cell
         return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
     found, step = answers.boxes(selection)

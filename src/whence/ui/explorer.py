@@ -1,4 +1,4 @@
-"""What every answer of the explorer starts from: a log, and where values of its arrays can be found."""
+"""The state of the explorer: a log, the files with values of its arrays, and a cache of answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from whence.ui.values import Values
 
 Params = Mapping[str, str]
 Made = TypeVar("Made")
-MOST_KEPT = 200  # answers
+MOST_KEPT = 200  # cached answers
 
 
 class BadRequest(WhenceError, ValueError):
-    """A question to the explorer that cannot be understood."""
+    """A request to the explorer with invalid parameters."""
 
 
 @dataclass(slots=True)
 class Explorer:
-    """A log that is looked at. It is never written to."""
+    """A log that is shown. The explorer never writes to it."""
 
     log: Log
     values: Values = field(default_factory=Values)
@@ -34,8 +34,8 @@ class Explorer:
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def graph(self) -> Graph:
-        """The project graph; what was made of an earlier one is forgotten."""
-        with self._reading:  # two that ask at once need not both read it
+        """Return the project graph; if it has changed, clear the cache."""
+        with self._reading:  # concurrent requests read it once
             found = self.log.graph
         with self._lock:
             if found is not self._graph:
@@ -44,7 +44,7 @@ class Explorer:
         return found
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """Something that is made of the present graph, kept until the graph changes; who asks meanwhile waits."""
+        """Return the result of `make`, cached until the graph changes; concurrent requests wait for it."""
         self.graph()
         with self._lock:
             if key in self._made:
@@ -69,7 +69,7 @@ class Explorer:
 
 
 def text(params: Params, name: str) -> str:
-    """A parameter that has to be there."""
+    """Return a required parameter."""
     found = params.get(name, "")
     if not found:
         raise BadRequest(f"the question lacks {name!r}")
@@ -77,7 +77,7 @@ def text(params: Params, name: str) -> str:
 
 
 def number(params: Params, name: str, otherwise: int, least: int = 0, most: int = 2**62) -> int:
-    """A whole number."""
+    """Return an integer parameter."""
     given = params.get(name, "")
     if not given:
         return otherwise
@@ -91,7 +91,7 @@ def number(params: Params, name: str, otherwise: int, least: int = 0, most: int 
 
 
 def listed(params: Params, name: str) -> list[str]:
-    """A list, which comes as JSON: names may hold anything."""
+    """Return a list of names, which is passed as JSON because names may contain any character."""
     import json
 
     given = params.get(name, "")

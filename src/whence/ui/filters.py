@@ -1,4 +1,4 @@
-"""Which vertices are looked at: by kind, by person, by time."""
+"""Filtering vertices by kind, person and time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("file", "array", "table", "activity", "other")
 
 
 def chosen(graph: Graph, params: Params, explorer: Explorer) -> NDArray[np.int32]:
-    """The vertices that all filters let through; agents are never hidden by a kind or a time."""
+    """Return the vertices that pass all filters; filters of kind and time keep all agents."""
     numbers = np.arange(len(graph), dtype=np.int32)
     kinds = [each for each in params.get("kinds", "").split(",") if each]
     unknown = [each for each in kinds if each not in KINDS]
@@ -38,7 +38,7 @@ def chosen(graph: Graph, params: Params, explorer: Explorer) -> NDArray[np.int32
 
 
 def kind_codes(graph: Graph) -> NDArray[np.int64]:
-    """For each vertex the place of its kind in KINDS; agents have none, -1."""
+    """Return for each vertex the index of its kind in KINDS; -1 for agents."""
     every = np.arange(len(graph), dtype=np.int32)
     codes = np.full(len(graph), KINDS.index("other"), np.int64)
     codes[graph.kinds == AGENT] = -1

@@ -1,4 +1,4 @@
-"""Who may ask: this machine's browser, with the token, from the page itself. Everything else is refused."""
+"""Access control: only requests from a browser on this machine, with the token, from the page itself are answered."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HEADERS: Final = {
 
 
 class Guard:
-    """Checks every request before the page sees it.
+    """Checks every request before the application gets it.
 
-    The token comes once, in the URL; then it is a cookie that no other site can send. Host is checked so that no name
-    of another machine can be made to point here, Origin so that no other page can ask.
+    The first request has the token in its URL; later ones have it in a cookie that other sites cannot send. The Host
+    header is checked against DNS rebinding, the Origin header against requests from other pages.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
@@ -38,9 +38,9 @@ class Guard:
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, refuse, or pass the request on with a strict policy added."""
+        """Answer or refuse the request, or pass it on and add strict security headers to the response."""
         if scope["type"] != "http":
-            return  # nothing but HTTP is served
+            return  # only HTTP is served
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
         async def strict(message: Message) -> None:
@@ -55,7 +55,7 @@ class Guard:
             return
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         if "token" in query and scope["path"] == "/" and self._is_token(query.pop("token")):
-            # The token leaves the address bar, so that a copied address gives nothing away.
+            # Remove the token from the address bar, so that a copied address does not contain it.
             place = "/?" + urlencode(query) if query else "/"
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             await _send_text(strict, 303, "", {"location": place, "set-cookie": cookie})

@@ -1,7 +1,7 @@
-"""The whole project in one picture: kinds of artifacts and activities with how many there are, never every vertex.
+"""The whole project in one picture: kinds of artifacts and activities with their counts, instead of all vertices.
 
-Up to `EXACT` vertices it is a summary (PgSum): no path is drawn that the project does not have. Beyond, and where a
-summary would be too large, vertices are grouped by what they are called alone, and the answer says so.
+With up to `EXACT` vertices it is a summary (PgSum): every drawn path exists in the project. With more, or if the
+summary is too large, vertices are grouped by name only, and the answer says so.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from whence.graph.picture.nodes import Line, Node, Scene
 from whence.graph.programs import program_of
 from whence.graph.validate import Edges
 
-EXACT = 1500  # vertices up to which paths are compared
+EXACT = 1500  # most vertices for a summary
 MOST = 60  # nodes of the picture
-FAILED = "\0"  # after the name of a program: what failed is not what went well
+FAILED = "\0"  # suffix of a program's name, to separate failed runs
 Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The picture, how it was made, and which vertices each of its nodes stands for."""
+    """The picture with the vertices of each node, and how it was made."""
 
     scene: Scene
     how: str
@@ -44,13 +44,13 @@ Names = list[tuple[int, str]]
 
 
 def called(graph: Graph) -> tuple[Names, Names]:
-    """What all vertices are called without their versions, and without the numbers in their names, too."""
+    """Return the names of all vertices without versions, and the same without the numbers in them."""
     names = _from_ids(graph, np.arange(len(graph), dtype=np.int32))
     return names, _without_numbers(names)
 
 
 def overview(graph: Graph, numbers: Numbers, known: Callable[[], tuple[Names, Names]] | None = None) -> Overview:
-    """Kinds of things and how they lead to each other, of these vertices; `known` gives what `called` does."""
+    """Return the overview of these vertices; `known` returns the result of `called`, if it is cached."""
     numbers = numbers[graph.kinds[numbers] != AGENT]
     if len(numbers) > EXACT:
         names, bare = (known or partial(called, graph))()
@@ -66,8 +66,8 @@ def overview(graph: Graph, numbers: Numbers, known: Callable[[], tuple[Names, Na
 
 
 def _by_name(graph: Graph, numbers: Numbers, names: Names, bare: Names) -> Overview:
-    """Grouped by name; where there are too many names, without the numbers in them; where there are still too many, by
-    the endings of files, but for those that are frequent."""
+    """Group vertices by name; if there are too many names, by names without numbers; if there are still too many, by
+    the suffix of files, except for frequent names."""
     if len(set(names)) > MOST:
         names = bare
     if len(set(names)) > MOST:
@@ -86,7 +86,7 @@ _BY_NAME = "Grouped by name and kind: a line means that some members of one grou
 
 
 def _without_numbers(names: Names) -> Names:
-    """Names that differ in their numbers alone become one, with a star for each.
+    """Merge names that differ only in numbers, with a star for each number.
 
     >>> _without_numbers([(0, "day_01.csv"), (0, "day_02.csv"), (0, "v2.csv")])
     [(0, 'day_*.csv'), (0, 'day_*.csv'), (0, 'v2.csv')]
@@ -104,7 +104,7 @@ def _coarse(kind: int, name: str) -> str:
 
 
 def _from_ids(graph: Graph, numbers: Numbers) -> Names:
-    """What vertices are called without their versions and numbers: properties of very many take long to read."""
+    """Return names of vertices without version and number, from their ids: reading many properties would be slow."""
     found = []
     for kind, label in zip(graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist()), strict=True):
         own, mark, number = label.rpartition("#" if kind == ACTIVITY else "@v")
@@ -113,7 +113,7 @@ def _from_ids(graph: Graph, numbers: Numbers) -> Names:
 
 
 def _named(graph: Graph, numbers: Numbers) -> Names:
-    """What vertices are called: the program that was run, the file whose version it is."""
+    """Return names of vertices: the program of an activity, the file of a version."""
     kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
     found = []
     for kind, label, properties in zip(kinds, ids, graph.properties.rows(numbers), strict=True):
@@ -127,9 +127,9 @@ def _named(graph: Graph, numbers: Numbers) -> Names:
 
 
 def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
-    """PgSum, in which only names distinguish vertices."""
+    """Return the PgSum summary in which only names distinguish vertices."""
     table = graph.edge_table
-    drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # which version took the place of which is no path
+    drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # revisions are not paths
     light = Graph(
         graph.ids, graph.kinds.copy(), Edges(table.relation[drawn], table.source[drawn], table.target[drawn]),
         Columns({"name": (numbers, [name for _, name in names])}), lenient=True,
@@ -154,7 +154,7 @@ def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -
 
 
 def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
-    """One node for each name, one line for each pair of them that an edge connects, as wide as there are edges."""
+    """Return a scene with a node for each name, and a line for each connected pair, as wide as its number of edges."""
     table: dict[tuple[int, str], int] = {}
     codes = np.fromiter((table.setdefault(name, len(table)) for name in names), np.int64, len(names))
     group = np.full(len(graph), -1, np.int64)

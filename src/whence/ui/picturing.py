@@ -1,4 +1,4 @@
-"""Laid out scenes as JSON: the page draws, it does not lay out."""
+"""Scenes with a layout as JSON, for the page to draw."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from whence.graph.picture import style
 from whence.graph.picture.nodes import Scene
 from whence.graph.picture.scene import laid_out
 
-SHOWN_IDS = 400  # vertices of one node that are sent along
+SHOWN_IDS = 400  # ids of one node that are sent
 
 
 def picture(scene: Scene) -> dict[str, Any]:
-    """Nodes with their places, lines with the points of their curves, and the size of it all."""
+    """Return nodes with their positions, lines with the points of their curves, and the size of the picture."""
     scene, layout = laid_out(scene)
     nodes = [
         {

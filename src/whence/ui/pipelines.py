@@ -1,4 +1,4 @@
-"""A pipeline: its operators as a graph from left to right, what each says, what was saved, and columns' lineage."""
+"""The pipeline view: operators as a graph from left to right, saved results, and the lineage of columns."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _KEPT = re.compile(r"(saved|recomputed on demand) as \d+: ")
 
 @dataclass(slots=True)
 class Step:
-    """One operator of a plan as it is printed, with its inputs.
+    """One operator of a printed plan, with its inputs.
 
-    `asked` is the predicate that selects the lineage of a row there, `kept` what a run keeps of its output and why.
+    `asked` is the predicate that selects the lineage of a row, `kept` is what a run saves of its output and why.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Step:
 
 
 def parsed(plan: str) -> Step | None:
-    """The tree of a printed plan: two spaces deeper is an input, or what is said of the operator.
+    """Parse a printed plan: lines indented by two more spaces are inputs of the operator, or describe it.
 
     >>> tree = parsed("Join inner on a = b\\n  Source x\\n  Filter c > 0\\n    ? c <=> :c\\n    Source y")
     >>> tree.title, [each.title for each in tree.inputs], tree.inputs[1].asked
@@ -69,7 +69,7 @@ def parsed(plan: str) -> Step | None:
 
 
 def _explained(run: StoredRun, recorded: object) -> str:
-    """The plan in words, with the question at each operator and what is kept there, where the log has all of it."""
+    """Return the plan as text, with the predicate of each operator and what is saved there, if the log has the plan."""
     from whence.rows.saving import explained, trace_plan
 
     try:
@@ -77,12 +77,12 @@ def _explained(run: StoredRun, recorded: object) -> str:
         assert subject.run is not None
         found = replace(subject.run.trace_plan, notes=trace_plan(subject.analysis.plan).notes)
         return explained(subject.analysis.plan, found)
-    except WhenceError:  # a run of an older log, or one whose plan cannot be stored: what was printed is there
+    except WhenceError:  # the plan is not stored: use the printed plan
         return recorded if isinstance(recorded, str) else ""
 
 
 def pipelines(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The pipelines that ran, with how often and when last."""
+    """List the pipelines, with their number of runs and the time of the last."""
     found: dict[str, dict[str, Any]] = {}
     for run in explorer.log.runs():
         found[run.pipeline] = {
@@ -93,7 +93,7 @@ def pipelines(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """One pipeline as its last run had it; with `counts`, the rows that each operator gave, which takes longer."""
+    """Describe a pipeline by its last run; with `counts`, also the number of rows of each operator, which is slower."""
     name = text(params, "name")
     runs = explorer.log.runs(name)
     if not runs:
@@ -134,7 +134,7 @@ def _activity(explorer: Explorer, name: str) -> str | None:
 
 
 def _planned_columns(run: StoredRun) -> list[dict[str, Any]]:
-    """Which columns of which sources each column of the output came from, by the names that the plan has."""
+    """Return the source columns of each output column, with the names in the plan."""
     from whence.rows.columns import Column, columns
 
     def listed(found: Iterable[Column]) -> list[dict[str, str]]:
@@ -142,7 +142,7 @@ def _planned_columns(run: StoredRun) -> list[dict[str, Any]]:
 
     try:
         found = columns(run._analysis.plan)
-    except WhenceError:  # the plan is not stored: the output's own description has them
+    except WhenceError:  # the plan is not stored: the output's properties have them
         return []
     named: list[dict[str, Any]] = [{"name": attr.name, "from": listed(own.direct)} for attr, own in found]
     through = listed(found[0][1].through) if found else []
@@ -150,7 +150,7 @@ def _planned_columns(run: StoredRun) -> list[dict[str, Any]]:
 
 
 def _columns(facet: Any) -> list[dict[str, Any]]:
-    """Which columns of which sources each column of the output came from."""
+    """Return the source columns of each output column."""
     if not isinstance(facet, dict):
         return []
     found = []
@@ -162,7 +162,7 @@ def _columns(facet: Any) -> list[dict[str, Any]]:
 
 
 def _row(run: StoredRun, params: Params) -> dict[str, Any] | None:
-    """The row that is in question, if one is."""
+    """Return the row of the question, or None."""
     if not params.get("row"):
         return None
     found = run.output_rows([number(params, "row", 0)]).to_pylist()
@@ -172,20 +172,20 @@ def _row(run: StoredRun, params: Params) -> dict[str, Any] | None:
 
 
 def _counts(explorer: Explorer, run: StoredRun) -> list[Counted]:
-    from whence.ui.row_counts import row_counts  # which loads DuckDB
+    from whence.ui.row_counts import row_counts  # imported here because it loads DuckDB
 
     return explorer.once(("counts", run.id), lambda: row_counts(run))
 
 
 def _reached(explorer: Explorer, made: str | None, params: Params) -> dict[str, int]:
-    """How many rows of each table the row in question came from."""
+    """Return how many rows of each table the row of the question came from."""
     if made is None or not params.get("row"):
         return {}
     row = number(params, "row", 0)
     try:
         asked = answers.selected(explorer.log, made, f"{row},:")
         found = answers.reached(explorer.log, "backward", made, asked)
-    except WhenceError:  # the table's own page says why
+    except WhenceError:  # the table view says why
         return {}
     return {
         name: Selection.from_boxes(cells.boxes[:, :1], cells.shape[:1]).count
@@ -198,7 +198,7 @@ def _drawn(
     explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any] | None, counts: Sequence[Counted],
     reached: Mapping[str, int],
 ) -> dict[str, Any]:  # fmt: skip
-    """Operators as activities, sources and the output as data; rows run from left to right."""
+    """Draw operators as activities, sources and the output as entities, from left to right."""
     most = max((each.rows or 0 for each in counts), default=0) or 1
     nodes: list[Node] = []
     lines: list[Line] = []
@@ -244,7 +244,7 @@ def _rows(explorer: Explorer, name: str) -> str:
 
 
 def _filled(asked: str, row: dict[str, Any] | None) -> str:
-    """A predicate with the values of the row in question.
+    """Insert the values of a row into a predicate.
 
     >>> _filled("city <=> :city AND month(day) <=> :month", {"city": "Oslo", "month": 2})
     "city <=> 'Oslo' AND month(day) <=> 2"

@@ -1,4 +1,4 @@
-"""Pictures from the preview of an array: squares of pixels, one cell hovered, and the histogram."""
+"""Views of an array's preview: tiles of pixels, the value of one cell, and the histogram."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SHOWS: Final = get_args(Show)
 
 
 def names(explorer: Explorer) -> dict[str, str]:
-    """The arrays that have a preview, each with its hash."""
+    """Return the arrays that have a preview, each with its hash."""
     return explorer.once("previews", lambda: previewed(explorer.log._store))
 
 
 def preview(explorer: Explorer, name: str, shape: tuple[int, ...]) -> Preview | None:
-    """The preview of an array, if the log has one."""
+    """Return the preview of an array, or None."""
     known = names(explorer).get(name)
     if known is None:
         return None
@@ -28,7 +28,7 @@ def preview(explorer: Explorer, name: str, shape: tuple[int, ...]) -> Preview | 
 
 
 def shown(params: Params) -> Show:
-    """Which number of a tile is drawn: unless the page says otherwise the greatest, so that hot spots stay visible."""
+    """Return which value of a tile is drawn; the default is the greatest, so that hot spots stay visible."""
     given = params.get("show", "") or "max"
     for each in SHOWS:
         if each == given:
@@ -38,7 +38,7 @@ def shown(params: Params) -> Show:
 
 
 def described(found: Preview) -> dict[str, Any]:
-    """What the page says of the values; the histogram is of all cells."""
+    """Describe the values for the page; the histogram is of all cells."""
     return {
         "low": found.low, "high": found.high, "counts": list(found.counts),
         "not_finite": found.not_finite, "sampled": _size(found), "of": _size(found),
@@ -53,10 +53,9 @@ def _size(found: Preview) -> int:
 def square(
     found: Preview, fixed: tuple[int, ...], corner: tuple[int, int], pixels: int, scales: tuple[int, int], show: Show
 ) -> Floats:
-    """A square of pixels, each of so many cells on each axis, from `corner`; NaN where a cell is not finite.
+    """Return a square of pixels from `corner`, with `scales` cells for each pixel; NaN if a cell is not finite.
 
-    A pixel that stands for several tiles shows the least, the greatest or the mean of them; pixels within a tile are
-    alike.
+    A pixel of several tiles shows their least, greatest or mean value; pixels within a tile are equal.
     """
     rows, columns = _plane(found.shape)
     lead = tuple(at // side for at, side in zip(fixed, found.sides, strict=False))
@@ -86,7 +85,7 @@ def square(
 
 
 def _filled(found: Preview) -> NDArray[np.int64]:
-    """How many cells each tile has: fewer at the end of an axis."""
+    """Return the number of cells of each tile, which is smaller at the end of an axis."""
     count = np.ones((), np.int64)
     for length, side in zip(found.shape, found.sides, strict=True):
         along = np.minimum(side, length - np.arange(0, length, side))
@@ -103,7 +102,7 @@ def _flat(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def hovered(found: Preview, cell: tuple[int, ...]) -> dict[str, Any]:
-    """The value of a cell, or what is known of the tile that it is in."""
+    """Return the value of a cell, or the values of its tile."""
     if found.cells is not None:
         return {"value": _number(found.cells[cell].item())}
     tile = tuple(at // side for at, side in zip(cell, found.sides, strict=True))

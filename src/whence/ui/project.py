@@ -1,4 +1,4 @@
-"""The project: an overview of its graph, parts of it opened, things found, and the segment between two of them."""
+"""The project view: the overview, opened nodes, search, vertices, segments and the timeline."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from whence.store import Store
 
 FOUND = 60  # results of a search
-NEIGHBOURS = 60  # around what is opened
+NEIGHBOURS = 60  # drawn members of an opened node
 PAGE = 100  # members of a list
-LOOKED_UP = 400  # files that may hold rows, and may be gone
+LOOKED_UP = 400  # files that are checked for rows
 FILTERS = ("kinds", "who", "after", "before")
 
 
 def summary(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """What the log holds: for the head of the page, and to choose filters from."""
+    """Describe the log, for the header of the page and the choice of filters."""
     graph = explorer.graph()
 
     def make() -> dict[str, Any]:
@@ -51,8 +51,8 @@ def summary(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def counted(store: Store) -> tuple[Counter[str], list[str]]:
-    """How many things of each kind there are, and the first and the last time that anything began; by SQL, which is
-    soon done where reading the properties of a large project is not."""
+    """Count vertices by kind, and find the first and the last start time; by SQL, because reading the properties of a
+    large project is slow."""
     entities, activities = t.entities.c, t.activities.c
     with store.database.read() as connection:
         found = connection.execute(sa.select(entities.kind, sa.func.count()).group_by(entities.kind)).all()
@@ -69,7 +69,7 @@ def counted(store: Store) -> tuple[Counter[str], list[str]]:
 
 
 def warm(explorer: Explorer) -> None:
-    """Make what the first pictures need, before anybody asks."""
+    """Fill the cache for the first views."""
     overview(explorer, {})
     summary(explorer, {})
     search(explorer, {"q": "\0"})
@@ -77,7 +77,7 @@ def warm(explorer: Explorer) -> None:
 
 
 def overview(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The whole project in one picture, as far as the filters let it through."""
+    """Return the overview of the vertices that pass the filters."""
 
     def make() -> dict[str, Any]:
         found = _overview(explorer, params)
@@ -94,12 +94,12 @@ def _overview(explorer: Explorer, params: Params) -> Overview:
 
 
 def _called(explorer: Explorer) -> Callable[[], tuple[Names, Names]]:
-    """What all vertices are called, found out when it is needed and kept."""
+    """Return a cached function for the names of all vertices."""
     return lambda: explorer.once("called", lambda: called(explorer.graph()))
 
 
 def part(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """One node of the overview, opened: its members one by one, with what they were made from and what they led to."""
+    """Open a node of the overview: draw its members, with their inputs and outputs."""
     graph = explorer.graph()
     member = text(params, "of")
     alone = (graph.ids[graph.ids.number(member)],)
@@ -107,7 +107,7 @@ def part(explorer: Explorer, params: Params) -> dict[str, Any]:
     def make() -> dict[str, Any]:
         found = _overview(explorer, params).scene
         own = next((node.ids for node in found.nodes if member in node.ids), alone)
-        # Those around the one that was named are drawn, and all are counted.
+        # Draw only the members around the named one, but count all.
         at = max(0, min(own.index(member) - NEIGHBOURS // 2, len(own) - NEIGHBOURS))
         chosen = own[at : at + NEIGHBOURS]
         shown = _with_neighbours(graph, np.array([graph.ids.number(each) for each in chosen], np.int32))
@@ -132,7 +132,7 @@ def _with_neighbours(graph: Graph, numbers: np.ndarray[Any, Any]) -> np.ndarray[
 
 
 def search(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """What is called like this, the nearest first."""
+    """Find vertices by name or command, best matches first."""
     graph, asked = explorer.graph(), text(params, "q").lower()
     names = explorer.once("names", lambda: [name.lower() for name in graph.ids])
     commands = explorer.once("commands", lambda: [(at, each.lower()) for at, each in _commands(graph)])
@@ -164,7 +164,7 @@ def _brief(graph: Graph, at: int) -> dict[str, Any]:
 
 
 def vertex(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """All about one thing: its properties, its versions, what made it and what used it, and how it can be opened."""
+    """Describe a vertex: properties, versions, what made it and used it, and the views that can open it."""
     graph = explorer.graph()
     at = graph.ids.number(text(params, "id"))
     own, kind = graph.properties.row(at), graph.kinds[at]
@@ -188,7 +188,7 @@ _TO = {USED: "used by", GENERATED: "made", 2: "led to", ASSOCIATED: "did"}
 
 
 def _short_properties(properties: dict[str, Any]) -> dict[str, Any]:
-    """Properties that can be read at a glance; plans and column lineage have views of their own."""
+    """Return short properties only; plans and column lineage have their own views."""
     found: dict[str, Any] = {}
     for key, value in properties.items():
         if isinstance(value, str | int | float | bool | None):
@@ -211,7 +211,7 @@ def _versions(graph: Graph, at: int, own: dict[str, Any]) -> list[dict[str, Any]
 
 
 def _opens(explorer: Explorer, name: str, own: dict[str, Any]) -> list[str]:
-    """The views that have something to show of it."""
+    """Return the views that can show the vertex."""
     from whence.ui.tables import has_table
 
     found = ["array"] if own.get("kind") == "array" else []
@@ -222,7 +222,7 @@ def _opens(explorer: Explorer, name: str, own: dict[str, Any]) -> list[str]:
 
 
 def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """How some things took part in making others (PgSeg), with boundaries and expansion."""
+    """Return the segment between vertices (PgSeg), with boundaries and expansion."""
     graph = explorer.graph()
     src, dst = listed(params, "src"), listed(params, "dst")
     exclude: list[str | Boundary] = list(listed(params, "without"))
@@ -231,7 +231,7 @@ def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
     found = graph.segment(
         src or None, dst, exclude=exclude or None, expand=steps or None, inputs=params.get("inputs") == "1"
     )
-    if len(found) > FOLDED:  # kinds of things, as in the overview
+    if len(found) > FOLDED:  # grouped, as in the overview
         scene = overview_of(graph, found.numbers, _called(explorer)).scene
     else:
         scene = of_graph(graph, found.numbers.tolist(), found.rows.tolist(), found.query.named.tolist())
@@ -243,7 +243,7 @@ def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def timeline(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """How much was done when: counts in equal steps of time between the first and the last activity."""
+    """Return a histogram of the start times of activities."""
     graph = explorer.graph()
 
     def make() -> dict[str, Any]:
@@ -259,7 +259,7 @@ def timeline(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """Arrays, or things with rows, to choose from: the latest first."""
+    """List arrays, or datasets with rows, latest first."""
     from whence.ui.tables import has_table, may_be_table
 
     graph, kind, asked = explorer.graph(), text(params, "kind"), params.get("q", "").lower()
@@ -268,7 +268,7 @@ def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
     wanted = ("array",) if kind == "array" else ("table", "file")
     numbers = np.flatnonzero(np.isin(codes, [filters.KINDS.index(each) for each in wanted])).tolist()
     named = [(at, graph.ids[at]) for at in reversed(numbers) if asked in graph.ids[at].lower()]
-    if kind != "array":  # those that may have rows; whether the file is still there is looked up for some
+    if kind != "array":  # those that may have rows; only some are checked for their file
         named = [(at, name) for at, name in named if codes[at] == filters.KINDS.index("table") or may_be_table(name)]
         named = named[:LOOKED_UP]
     found = []

@@ -1,4 +1,4 @@
-"""Every question that the page, or the widget, may ask: a name, and the function that answers it."""
+"""The requests of the page and the widget, each with the function that answers it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROUTES: Final[dict[str, Callable[[Explorer, Params], Answer]]] = {
 
 
 def answered(explorer: Explorer, name: str, params: Params) -> tuple[int, Answer]:
-    """The status of HTTP and the answer; an error of whence's own is an answer, too."""
+    """Return the HTTP status and the answer; errors of whence are returned as answers, too."""
     if name not in ROUTES:
         return 404, {"error": f"there is no question {name!r}"}
     try:

@@ -1,4 +1,4 @@
-"""How many rows each operator of a stored run gave: counted by DuckDB where it means the same as Spark."""
+"""Counting the output rows of each operator of a stored run, with DuckDB if it gives the same rows as Spark."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The rows that an operator gave, or why they were not counted."""
+    """The number of output rows of an operator, or why they were not counted."""
 
     rows: int | None
     why: str = ""
 
 
 def row_counts(run: StoredRun) -> list[Counted]:
-    """For each operator of the plan, itself before its inputs, as the plan is printed; nothing if it is not stored."""
+    """Return the counts in the order of the printed plan, operators before inputs; empty without a stored plan."""
     try:
         plan = run._analysis.plan
         lost = {name: str(error) for name, error in run._lost().items()}

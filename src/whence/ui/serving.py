@@ -20,12 +20,12 @@ HOST = "127.0.0.1"
 
 
 def bound(port: int) -> socket.socket:
-    """A socket of this machine alone; port 0 is any that is free."""
+    """Return a socket for this machine only; port 0 means any free port."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
-        found.listen()  # who asks before the server runs waits for it
+        found.listen()  # requests before the server runs wait
     except OSError as error:
         found.close()
         raise StoreError(f"port {port} cannot be used: {error.strerror}; --port 0 takes one that is free") from error
@@ -33,7 +33,7 @@ def bound(port: int) -> socket.socket:
 
 
 def server(explorer: Explorer, port: int) -> tuple[str, uvicorn.Server, socket.socket]:
-    """The address of the page with its token, and the server that is to run on the socket."""
+    """Return the address of the page with its token, the server, and its socket."""
     try:
         import uvicorn
 
@@ -51,7 +51,7 @@ def server(explorer: Explorer, port: int) -> tuple[str, uvicorn.Server, socket.s
 
 @contextmanager
 def serving(explorer: Explorer, port: int = 0) -> Iterator[str]:
-    """The page, served by a thread for as long as the block runs; the value is its address."""
+    """Serve the page in a thread while the block runs; yield its address."""
     url, made, place = server(explorer, port)
     thread = threading.Thread(target=made.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()

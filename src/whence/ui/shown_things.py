@@ -1,4 +1,4 @@
-"""Questions that widgets ask of things which are no log: cells of a relation, rows of an answer."""
+"""Requests of widgets for objects other than logs: cells of a relation, rows of an answer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Answer = dict[str, Any] | bytes
 Answers = Callable[[str, Params], tuple[int, Answer]]
 ENDS = ("input", "output")
-ROWS = 50  # of a page
+ROWS = 50  # rows of a page
 
 
 def _guarded(questions: dict[str, Callable[[Params], dict[str, Any]]]) -> Answers:
-    """The questions by name; an error of whence's own is an answer, too."""
+    """Return a function that answers requests by name; errors of whence are returned as answers, too."""
 
     def answered(name: str, params: Params) -> tuple[int, Answer]:
         if name not in questions:
@@ -36,7 +36,7 @@ def _guarded(questions: dict[str, Callable[[Params], dict[str, Any]]]) -> Answer
 
 
 def of_relation(relation: Relation) -> Answers:
-    """A relation as a chain of two arrays, `input` and `output`, whose cells can be brushed."""
+    """Show a relation as a chain of two arrays, `input` and `output`, whose cells can be selected."""
     shapes = {"input": relation.in_shape, "output": relation.out_shape}
 
     def named(params: Params) -> str:
@@ -77,7 +77,7 @@ def of_relation(relation: Relation) -> Answers:
 
 
 def of_lineage(lineage: Lineage) -> Answers:
-    """The rows of each source of an answer, page by page."""
+    """Show the rows of each source of an answer in pages."""
 
     def page(params: Params) -> dict[str, Any]:
         source, start = text(params, "source"), number(params, "from", 0)

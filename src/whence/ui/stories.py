@@ -1,4 +1,4 @@
-"""A story: the log's own explanation of some cells, in sentences, with a picture."""
+"""The story view: `log.explain` of some cells, in sentences, with a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whence.ui.explorer import BadRequest, Explorer, Params, text
 
 
 def story(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The sentences of a story, how it ends, and the whole of it as a document and as a picture to be saved."""
+    """Return the sentences of a story, and the story as HTML, SVG, CSV and JSON to save."""
     name, cells = text(params, "name"), text(params, "cells")
     direction = params.get("way", "backward")
     if direction not in ("backward", "forward"):

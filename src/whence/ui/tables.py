@@ -1,4 +1,4 @@
-"""Tables: pages of rows through DuckDB, sorted and filtered there; a row's lineage through the log."""
+"""The table view: pages of rows, which DuckDB sorts and filters, and the lineage of rows."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 if TYPE_CHECKING:
     from whence.spark.stored.run import StoredRun
 
-ROWS = 100  # of one page
+ROWS = 100  # rows of one page
 MOST_ROWS = 1000
-BLOCK = 1000  # rows that are read at a time: a page of a sorted table takes as long as ten
+BLOCK = 1000  # rows read at once: sorting for one page takes as long as for ten
 NUMBER = "file_row_number"
 _READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Files that hold a table, and whether they are what the log saw: None if that is not known.
+    """The files of a table, and whether they are the version in the log: None if that is unknown.
 
-    `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
-    the files, where rows are numbered in the log.
+    `columns` maps names of columns to their names in the files. `starts` are the row numbers of the first rows of the
+    files, if the log numbers the rows.
     """
 
     name: str
@@ -47,12 +47,12 @@ class TableFiles:
 
     @property
     def is_traced(self) -> bool:
-        """Whether the log can be asked about rows of it."""
+        """Whether the log can trace its rows."""
         return bool(self.starts)
 
 
 def has_table(explorer: Explorer, name: str) -> bool:
-    """Whether there are rows to be shown."""
+    """Whether there are rows to show."""
     try:
         return _place(explorer, name) is not None
     except WhenceError:
@@ -60,7 +60,7 @@ def has_table(explorer: Explorer, name: str) -> bool:
 
 
 def may_be_table(name: str) -> bool:
-    """Whether a file is called like one that holds rows.
+    """Whether the suffix of a file is that of a table.
 
     >>> may_be_table("raw/a.csv@v2"), may_be_table("model.bin@v1")
     (True, False)
@@ -69,7 +69,7 @@ def may_be_table(name: str) -> bool:
 
 
 def _place(explorer: Explorer, name: str) -> TableFiles | None:
-    """Where the rows of a dataset are: those of a table in the log, or the file that it is a version of."""
+    """Return the files with the rows of a dataset: of a table in the log, or the file of a version; else None."""
     graph = explorer.graph()
     at = graph.ids.find(name)
     if at is None:
@@ -111,7 +111,7 @@ def _quoted(name: str) -> str:
 
 
 def _source_of(place: TableFiles) -> tuple[str, list[Any]]:
-    """The rows of a place with their numbers, as a query and its parameters."""
+    """Return a query for the rows with their row numbers, and its parameters."""
     files: list[Any] = [list(place.paths)]
     if place.reader != "read_parquet":
         return f"SELECT *, row_number() OVER () - 1 AS {NUMBER} FROM {place.reader}(?)", files
@@ -124,7 +124,7 @@ def _source_of(place: TableFiles) -> tuple[str, list[Any]]:
 
 
 def table(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """A page of rows: `from`, `rows`, `sort` (a column, with - before it for descending), `where` (column, text)."""
+    """Return a page of rows: `from`, `rows`, `sort` (a column, with - for descending), `where` (column, string)."""
     name_of = text(params, "name")
     place = _found(explorer, name_of)
     start, count = number(params, "from", 0), number(params, "rows", ROWS, 1, MOST_ROWS)
@@ -145,7 +145,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 class Held:
-    """The rows of a place, read by DuckDB in blocks: the next page is read ahead."""
+    """The rows of a table's files; DuckDB reads them in blocks, which are cached for the next pages."""
 
     def __init__(self, explorer: Explorer, place: TableFiles) -> None:
         self._explorer, self._place = explorer, place
@@ -157,17 +157,17 @@ class Held:
         self._source, self._files = _source_of(place)
 
     def columns(self) -> list[tuple[str, str]]:
-        """The names and types of the columns."""
+        """Return the names and types of the columns."""
         found = self._asked(f"DESCRIBE {self._source}", self._files)
         return [(name, str(kind)) for name, kind, *_ in found if name != NUMBER]
 
     def total(self, where: str, given: list[str]) -> int:
-        """How many rows pass the filters."""
+        """Count the rows that pass the filters."""
         ((total,),) = self._asked(f"SELECT count(*) FROM ({self._source}) {where}", [*self._files, *given])
         return int(total)
 
     def block(self, number: int, where: str, given: list[str], order: str) -> list[tuple[Any, ...]]:
-        """Rows in their order, each with its number before its values."""
+        """Return the rows of a block in order, each with its row number before its values."""
         picked = ", ".join(_quoted(name) for name, _ in self.columns())
         query = f"SELECT {NUMBER}, {picked} FROM ({self._source}) {where} {order} LIMIT ? OFFSET ?"
         return self._asked(query, [*self._files, *given, BLOCK, number * BLOCK])
@@ -187,15 +187,15 @@ class Held:
 
 
 def _run(explorer: Explorer, name: str) -> StoredRun | None:
-    """The run that a table is the output of."""
+    """Return the run whose output a table is, or None."""
     graph = explorer.graph()
     run = graph.properties.get(graph.ids.number(name), "run")
     return next((each for each in explorer.log.runs() if each.id == run), None) if run is not None else None
 
 
 def _carriers(explorer: Explorer, name: str, wanted: str) -> dict[str, set[str]]:
-    """The columns of each source of a pipeline that carry the values of a column of its output; the others that
-    an answer names decided which rows there are, such as the keys of joins."""
+    """Return the columns of each source that are value lineage of an output column; other columns of an answer are
+    selection lineage, such as join keys."""
     from whence.rows.columns import columns
 
     run = _run(explorer, name)
@@ -203,7 +203,7 @@ def _carriers(explorer: Explorer, name: str, wanted: str) -> dict[str, set[str]]
         return {}
     try:
         planned = columns(run._analysis.plan)
-    except WhenceError:  # the plan is not stored: what carries values is not told apart
+    except WhenceError:  # the plan is not stored: value and selection lineage are not distinguished
         return {}
     found: dict[str, set[str]] = {source: set() for source in run.sources}
     for attr, own in planned:
@@ -253,7 +253,7 @@ def _order(params: Params, names: list[str]) -> str:
 
 
 def shown_value(value: Any) -> Any:
-    """A value as JSON and JavaScript can hold it without changing it; anything else as text."""
+    """Return a value that JSON and JavaScript represent exactly; convert others to strings."""
     if isinstance(value, bool | int | str | None):
         return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)
     if isinstance(value, float):
@@ -264,7 +264,7 @@ def shown_value(value: Any) -> Any:
 
 
 def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """Where a row, or one cell of it, came from or went: in every dataset of the chain, with the rows it is in."""
+    """Find where a row, or one cell of it, came from or went, in every dataset of the chain, with the rows."""
     name, row = text(params, "name"), number(params, "row", 0)
     direction = params.get("way", "backward")
     if direction not in ("backward", "forward"):
@@ -292,8 +292,8 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def _source(explorer: Explorer, name: str, cells: Selection, carriers: set[str] | None) -> dict[str, Any]:
-    """Cells of a dataset; of a table with its first rows, with the columns that the cells are in, and with those of
-    them that carry the value, if that is known."""
+    """Return cells of a dataset; for a table, with its first rows, the columns of the cells, and those of them that are
+    value lineage, if known."""
     kind = explorer.log.show(name).dataset.kind
     shown: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
     shown |= {"rows": [], "marked": [], "carried": None, "found": 0}
@@ -304,7 +304,7 @@ def _source(explorer: Explorer, name: str, cells: Selection, carriers: set[str] 
     columns = {at for first, last in cells.boxes[:, 1].tolist() for at in range(first, last + 1)}
     try:
         fetched = explorer.log._store.tables.arrow(name, numbers[:ROWS], None)
-    except WhenceError as error:  # the answer is known; its rows cannot be read any more
+    except WhenceError as error:  # the cells are known, but the rows cannot be read
         return shown | {"found": len(numbers), "unread": str(error)}
     held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
     marked = [each for at, each in enumerate(fetched.column_names) if at in columns]

@@ -1,4 +1,4 @@
-"""Values of arrays: files that the user points to, or previews that the log holds."""
+"""Values of arrays from files that the user names."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from whence.errors import BadType, ShapeMismatch, StoreError
 
-SAMPLE = 512  # cells on a side of what a histogram is made of
-LARGEST_TEXT = 64 << 20  # bytes of a text file that is read
+SAMPLE = 512  # most cells on each axis for a histogram
+LARGEST_TEXT = 64 << 20  # most bytes of a text file
 
 
 @dataclass(slots=True)
 class Values:
-    """Arrays by name, opened when they are first looked at and never copied as a whole."""
+    """Arrays by name, opened at first use; .npy files are memory-mapped."""
 
     files: dict[str, Path] = field(default_factory=dict)
     _open: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Iterable[str]) -> Values:
-        """From `NAME=FILE`, or from directories with files that are called like arrays.
+        """Collect files from `NAME=FILE`, or from directories with files named after arrays.
 
         >>> Values.of(["X=data/x.npy"]).files
         {'X': PosixPath('data/x.npy')}
@@ -44,7 +44,7 @@ class Values:
         return cls(files)
 
     def get(self, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:
-        """The values of a dataset, if there is a file for it; an error if the file holds something else."""
+        """Return the values of a dataset, or None without a file; raise ShapeMismatch if the file has another shape."""
         path = self.files.get(name)
         if path is None:
             return None
@@ -62,7 +62,7 @@ def _read(path: Path) -> NDArray[Any]:
             if path.stat().st_size > LARGEST_TEXT:
                 raise BadType(f"{path} is too large to be read as text: save the array with np.save")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an empty file says so
+                warnings.simplefilter("ignore")  # NumPy warns about an empty file
                 return np.loadtxt(path, delimiter=",", ndmin=2)
         found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
@@ -73,6 +73,6 @@ def _read(path: Path) -> NDArray[Any]:
 
 
 def sampled(array: NDArray[Any], most: int = SAMPLE) -> NDArray[np.float64]:
-    """Cells of an array at regular distances: enough for a histogram, and soon read."""
+    """Return cells of an array at regular steps, for a histogram."""
     steps = tuple(slice(None, None, max(1, -(-side // most))) for side in array.shape)
     return np.asarray(array[steps], dtype=np.float64)

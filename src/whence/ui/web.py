@@ -1,4 +1,4 @@
-"""The page over HTTP: one document, one module, and the questions under /api/."""
+"""The page over HTTP: one document, one module, and the requests under /api/."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whence.ui.explorer import Explorer
 
 MODULE: Final = "explorer.js"
-SMALL: Final = 1400  # bytes that are sent as they are
+SMALL: Final = 1400  # bytes; larger answers are compressed
 DOCUMENT: Final = """<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ DOCUMENT: Final = """<!doctype html>
 
 
 def app(explorer: Explorer, token: str, port: int) -> ASGIApp:
-    """The application, guarded."""
+    """Return the application behind its guard."""
     module = files("whence.ui").joinpath("static", MODULE).read_bytes()
 
     async def page(request: Request) -> Response:
@@ -53,7 +53,7 @@ def app(explorer: Explorer, token: str, port: int) -> ASGIApp:
         status, found = await run_in_threadpool(answered, explorer, name, params)
         if isinstance(found, bytes):
             return _packed(request, found, "application/octet-stream", status)
-        # Names may hold what UTF-8 has no bytes for; as escapes they pass.
+        # Names may contain lone surrogates, which UTF-8 cannot encode; JSON escapes can.
         return _packed(request, json.dumps(found, default=str).encode("ascii"), "application/json", status)
 
     routes = [Route("/", page), Route("/explorer.js", script), Route("/api/{name}", api)]

@@ -1,4 +1,4 @@
-"""The explorer's views in notebooks, by anywidget: a log that can be asked, and pictures that can be moved."""
+"""The explorer's views as notebook widgets, by anywidget: interactive logs and pictures."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MODULE = files("whence.ui").joinpath("static", "explorer.js").read_text(encoding
 
 
 class Still(anywidget.AnyWidget):
-    """A picture that can be moved and zoomed; it asks nothing."""
+    """A picture that can be moved and zoomed; it sends no requests."""
 
     _esm = MODULE
     still = traitlets.Dict().tag(sync=True)
 
 
 class Live(anywidget.AnyWidget):
-    """Something to be asked: the page asks, and the kernel answers. `still` says what is shown first."""
+    """A view that sends requests to the kernel. `still` is what it shows first."""
 
     _esm = MODULE
     still = traitlets.Dict().tag(sync=True)
@@ -57,7 +57,7 @@ class Live(anywidget.AnyWidget):
 
 
 def widget(thing: Any) -> anywidget.AnyWidget | None:
-    """A widget for a thing of whence's; None if it shows itself as well without one."""
+    """Return a widget for an object of whence; None if it needs none."""
     if isinstance(thing, Log):
         return Live(_of_log(thing))
     if isinstance(thing, Relation):
@@ -80,7 +80,7 @@ def _of_log(log: Log) -> Answers:
 
 
 def _of_spark(thing: Any) -> anywidget.AnyWidget | None:
-    """Pipelines and rows of answers; whoever has one has loaded Spark."""
+    """Return a widget for a pipeline or rows of an answer; for these, Spark is already imported."""
     from whence.spark.lineage import Lineage
     from whence.spark.picture import scene_of_operators
     from whence.spark.pipeline import Pipeline

@@ -1,1 +1,1 @@
-"""What `whence run` puts on the path of Python programs."""
+"""The directory that `whence run` adds to the import path of Python programs."""

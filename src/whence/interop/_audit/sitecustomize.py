@@ -1,26 +1,26 @@
-"""Loaded by every Python program under `whence run`: notes which files of the project it opens.
+"""Imported by every Python program under `whence run`: notes which files of the project it opens.
 
-A program must run as it would without, so this knows nothing of whence, imports only what every interpreter has
-loaded or loads fast, and gives up silently where it cannot write its notes.
+A program must run as it would without this module, so it does not import whence, imports only modules that every
+interpreter has loaded or loads fast, and ignores errors when it cannot write its notes.
 
 A note is `kind NUL path NUL value NUL newline`. Notes of all processes are in one file, in the order of the events.
 """
 
-from __future__ import annotations  # the program may run on an older Python than whence does
+from __future__ import annotations  # the program may use an older Python than whence
 
 import _thread
 import os
 import sys
 
-PAUSED = "WHENCE_RUN_PAUSED"  # set while a `whence run` below this one looks at files itself
+PAUSED = "WHENCE_RUN_PAUSED"  # set while an inner `whence run` opens files itself
 _EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "sqlite3.connect")
 
 
 def purpose(mode: object, flags: object) -> tuple[bool, bool]:
-    """Whether opening a file makes use of its old content, and whether it may write a new one.
+    """Return whether opening a file uses its old content, and whether it may write new content.
 
-    `w` and `x` begin with an empty file, so that even `w+` reads only what the program itself wrote; the result of
-    `a` and `r+` contains what was there before.
+    `w` and `x` begin with an empty file, so even `w+` reads only what the program itself wrote; the result of `a` and
+    `r+` contains the old content.
 
     >>> purpose("r", 0), purpose("w+", 0), purpose("a", 0), purpose("r+", 0)
     ((True, False), (False, True), (True, True), (True, True))
@@ -36,13 +36,13 @@ def purpose(mode: object, flags: object) -> tuple[bool, bool]:
 
 
 def stamp(path: str) -> str:
-    """What changes when a file does, as text: size, time of the last change, inode, time of the last status change."""
+    """Return values that change when a file does: size, modification time, inode, status change time."""
     found = os.stat(path)
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}:{found.st_ctime_ns}"
 
 
 def named(name: object, directory: object = -1) -> str | None:
-    """The real path that an event names, relative to an open directory if there is one; None of a file descriptor."""
+    """Return the real path in an event, relative to an open directory if given; None for a file descriptor."""
     if isinstance(name, os.PathLike):
         name = os.fspath(name)
     if not isinstance(name, (str, bytes)):
@@ -54,13 +54,13 @@ def named(name: object, directory: object = -1) -> str | None:
 
 
 def is_hidden(path: str, project: str) -> bool:
-    """Whether a file of the project is none that is recorded: hidden, of a log, or a cache of Python."""
+    """Whether a file of the project is not recorded: hidden, part of a log, or in Python's cache."""
     parts = path[len(project) :].split(os.sep)
     return any(part.startswith(".") or part.endswith(".whence") or part == "__pycache__" for part in parts)
 
 
 def digest_of(path: str) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -77,15 +77,15 @@ class _Watch:
         self.notes, self.project = notes, project
         self.read: set[str] = set()
         self.written: set[str] = set()
-        self.known = 0  # how much of the notes of all processes was looked at
+        self.known = 0  # bytes of the shared notes that were read
         self.read_by_any: set[bytes] = set()
-        self.thread = _thread._local()  # threads open files at the same time
+        self.thread = _thread._local()  # avoids recursion, separately for each thread
 
     def note(self, kind: str, path: str, value: str = "") -> None:
         line = "\0".join((kind, path, value)) + "\0\n"
         place = os.open(self.notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(place, os.fsencode(line))  # one write: programs that run side by side share the file
+            os.write(place, os.fsencode(line))  # one write, because concurrent programs share the file
         finally:
             os.close(place)
 
@@ -93,7 +93,7 @@ class _Watch:
         """Whether this process, or another of the same run, read the file."""
         if path in self.read:
             return True
-        with open(self.notes, "rb") as file:  # only what was noted since it was last looked at
+        with open(self.notes, "rb") as file:  # only notes since the last call
             file.seek(self.known)
             *lines, _ = file.read().split(b"\0\n")
         self.known += sum(len(line) + 2 for line in lines)
@@ -101,7 +101,7 @@ class _Watch:
         return os.fsencode(path) in self.read_by_any
 
     def before_change(self, path: str) -> None:
-        """A file that was read is about to change: what it held so far is what was used."""
+        """Note the hash of a file that was read, before it changes."""
         if path not in self.written and os.path.isfile(path) and self.is_read(path):
             before = stamp(path)
             self.note("was", path, f"{before}:{digest_of(path)}")
@@ -109,7 +109,7 @@ class _Watch:
     def opened(self, path: str, uses: bool, writes: bool) -> None:
         if "__pycache__" in path and path.endswith(".pyc") and uses and not writes:
             folder, name = os.path.split(path)
-            path = os.path.join(os.path.dirname(folder), name.split(".")[0] + ".py")  # the source of what is loaded
+            path = os.path.join(os.path.dirname(folder), name.split(".")[0] + ".py")  # the source of the loaded module
         if is_hidden(path, self.project):
             return
         if uses and path not in self.read and path not in self.written and os.path.isfile(path):
@@ -121,7 +121,7 @@ class _Watch:
             self.note("write", path)
 
     def changed(self, event: str, args: tuple[object, ...]) -> None:
-        """A file (or directory) that is renamed, linked or removed."""
+        """Note that a file or directory is renamed, linked or removed."""
         if event == "os.remove":
             path = named(args[0], args[1] if len(args) > 1 else -1)
             if path is not None and path.startswith(self.project):
@@ -156,7 +156,7 @@ class _Watch:
         try:
             self.see(event, args)
         except (OSError, ValueError):
-            return  # no note is worth a failing program; `whence run` sees changes by itself
+            return  # notes must not make the program fail; `whence run` also finds changes itself
         finally:
             self.thread.busy = False
 
@@ -168,11 +168,11 @@ def _watch(notes: str, project: str) -> None:
 
 
 def _next() -> None:
-    """Load the sitecustomize behind this one, which would have been loaded without it."""
+    """Import the next sitecustomize on the path, which this one hides."""
     here, own = os.path.dirname(os.path.abspath(__file__)), sys.modules.pop("sitecustomize")
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != here]
     try:
-        # The user's own, if there is one: importing it runs it.
+        # The user's sitecustomize, if there is one.
         import sitecustomize  # type: ignore[import-not-found] # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
@@ -181,7 +181,7 @@ def _next() -> None:
         sys.modules.setdefault("sitecustomize", own)
 
 
-if __name__ == "sitecustomize":  # not when a tool looks at it as a module of whence
+if __name__ == "sitecustomize":  # not when it is imported as a module of whence
     if "WHENCE_RUN_NOTES" in os.environ:
         try:
             _watch(os.environ["WHENCE_RUN_NOTES"], os.path.join(os.path.realpath(os.environ["WHENCE_RUN_PROJECT"]), ""))

@@ -1,1 +1,1 @@
-"""Content-addressed files: on this machine, or wherever fsspec reaches."""
+"""Content-addressed files: on this machine, or on any file system that fsspec supports."""

@@ -1,4 +1,4 @@
-"""Content-addressed blobs: a blob's name is the hash of its bytes, so what is written is never changed."""
+"""Content-addressed blobs: a blob's name is the hash of its bytes, so a blob never changes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from whence.relation.table_cells import restored
 from whence.store.failures import explained
 
 NAME = re.compile(r"[0-9a-f]{64}")
-TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
-JOB = f"{TEMPORARY}job-"  # how the name of the file begins that says since when a job writes parts here
-OWNER = "LOG"  # the file that says whose blobs these are
+TEMPORARY = ".writing-"  # prefix of the file's name until the blob is complete
+JOB = f"{TEMPORARY}job-"  # prefix of a file whose name has the time since when a job writes parts
+OWNER = "LOG"  # the file with the id of the log that owns the blobs
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
 AGAIN = "run the pipeline or record the array again, or restore the file from a copy"
-MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
-GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
+MAPPED = 1 << 20  # bytes; larger blobs are mapped into memory instead of read
+GRACE = 3600.0  # seconds; the writer of an older temporary file is assumed dead
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file among the blobs: a blob if `hash` is set, else a temporary file or a stranger."""
+    """A file in the directory of the blobs: a blob if `hash` is set, else a temporary file or an unknown file."""
 
     name: str
     size: int
@@ -42,63 +42,63 @@ class Found:
 
     @property
     def since(self) -> float | None:
-        """When the job began whose mark this is."""
+        """When the job began, if this is the marker file of a job."""
         file = self.name.rpartition("/")[2]
         begun = file.removeprefix(JOB).partition("-")[0]
         return float(begun) if file.startswith(JOB) and begun.isdecimal() else None
 
     @property
     def abandoned(self) -> bool:
-        """Whether this is a temporary file that its writer must have left behind."""
+        """Whether this is a temporary file whose writer is assumed dead."""
         return self.temporary and self.modified < time.time() - GRACE
 
 
 class Blobs(Protocol):
-    """What the log needs of the place where relations lie."""
+    """The storage of relations and saved results, as the log uses it."""
 
     where: str
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store a blob so that it survives a crash; whether it was not there before."""
+        """Store a blob so that it survives a crash; return False if it was there already."""
 
     def has(self, name: str, size: int) -> bool:
-        """Whether the blob is there, with that many bytes."""
+        """Whether the blob exists and has that many bytes."""
 
     def open(self, name: str, title: str) -> Relation:
-        """The relation stored there, called `title` in errors; each part of it is verified when it is read."""
+        """Open a relation; errors call it `title`. Each of its parts is verified when it is read."""
 
     def local(self, name: str, title: str) -> Path:
-        """A file on this machine with the bytes of the blob, verified; `title` is what errors call it."""
+        """Return a local file with the verified bytes of the blob; errors call it `title`."""
 
     def verify(self, name: str) -> None:
-        """Read the whole blob; Damaged if it is missing, or not the bytes that gave it its name."""
+        """Read the whole blob; raise Damaged if it is missing, or if its hash is not its name."""
 
     def remove(self, name: str) -> None:
-        """Remove a file found by `listing`, or the blob of that hash."""
+        """Remove a file that `listing` found, or the blob with that hash."""
 
     def listing(self) -> Iterator[Found]:
-        """Every file that is there."""
+        """List all files."""
 
     def claim(self, log: str) -> None:
-        """Make sure that these blobs belong to that log: two logs would collect each other's blobs as garbage."""
+        """Require that the blobs belong to that log: two logs would collect each other's blobs as garbage."""
 
     def mark(self, name: str) -> None:
-        """Write an empty file, or touch it: a job is at work, and what it wrote must not be collected yet."""
+        """Write or touch an empty marker file: while a job runs, the blobs it wrote must not be collected."""
 
 
 def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:
-    """The error for a blob that is not there."""
+    """Return the error for a missing blob."""
     what = f"{title}: its blob" if title else "the blob"
     return Damaged(f"{what} {name[:12]}... is missing from {where}" + (f"; {remedy}" if title else ""))
 
 
 def altered(name: str, where: str) -> Damaged:
-    """The error for a blob whose bytes are not those that gave it its name."""
+    """Return the error for a blob whose hash is not its name."""
     return Damaged(f"the blob {name[:12]}... in {where} is truncated or altered: its checksum does not match")
 
 
 def belongs_elsewhere(where: str, owner: str) -> StoreError:
-    """The error for blobs of another log."""
+    """Return the error for blobs of another log."""
     return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log its own directory")
 
 
@@ -108,22 +108,22 @@ class LocalBlobs:
     def __init__(self, root: Path) -> None:
         self.where = str(root)
         self._root = root
-        self._durable: set[Path] = set()  # directories that this process has seen to
+        self._durable: set[Path] = set()  # directories that this process has synced
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store a blob: written under another name, synced, renamed, and its directory synced."""
+        """Store a blob: write it under a temporary name, sync it, rename it, and sync its directory."""
         path = self._path(name)
         with explained("write to", self.where):
-            if path.exists() and path.read_bytes() == data:  # a damaged one is replaced
+            if path.exists() and path.read_bytes() == data:  # a damaged blob is replaced
                 return False
             try:
                 self._write(path, data)
-            except FileNotFoundError:  # its temporary file, or the directory, was collected in between
+            except FileNotFoundError:  # the temporary file or the directory was collected meanwhile
                 self._write(path, data)
             return True
 
     def has(self, name: str, size: int) -> bool:
-        """Whether the blob is there, with that many bytes."""
+        """Whether the blob exists and has that many bytes."""
         with explained("read", self.where):
             try:
                 return self._path(name).stat().st_size == size
@@ -131,7 +131,7 @@ class LocalBlobs:
                 return False
 
     def open(self, name: str, title: str) -> Relation:
-        """The relation, memory-mapped unless it is small."""
+        """Open a relation, memory-mapped unless it is small."""
         path = self._path(name)
         with explained("read", self.where):
             try:
@@ -139,16 +139,16 @@ class LocalBlobs:
             except FileNotFoundError:
                 raise missing(name, self.where, title) from None
             with file:
-                if os.fstat(file.fileno()).st_size < MAPPED:  # a map would keep the file open, and there may be many
+                if os.fstat(file.fileno()).st_size < MAPPED:  # a map keeps the file open
                     return opened(file.read(), title, self)
                 return opened(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title, self)
 
     def local(self, name: str, title: str) -> Path:
-        """The blob's own file."""
+        """Verify the blob and return its own file."""
         if not self._path(name).exists():
             raise missing(name, self.where, title, AGAIN)
         self.verify(name)
-        return self._path(name).absolute()  # it may be read by a process that was started elsewhere: Spark's
+        return self._path(name).absolute()  # Spark's processes have another working directory
 
     def verify(self, name: str) -> None:
         """Read the whole blob and compare its hash with its name."""
@@ -162,12 +162,12 @@ class LocalBlobs:
             raise altered(name, self.where)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is still there."""
+        """Remove a file, if it exists."""
         with explained("remove from", self.where):
             (self._path(name) if NAME.fullmatch(name) else self._root / name).unlink(missing_ok=True)
 
     def listing(self) -> Iterator[Found]:
-        """Every file; one that vanishes meanwhile is left out."""
+        """List all files, without those that are removed meanwhile."""
         with explained("read", self.where):
             for directory, _, files in os.walk(self._root):
                 for file in sorted(files):
@@ -177,25 +177,25 @@ class LocalBlobs:
                         yield found(str(path.relative_to(self._root)), stat.st_size, stat.st_mtime)
 
     def claim(self, log: str) -> None:
-        """Write the log's identity next to the blobs, or compare it with the one that is there."""
+        """Write the log's id next to the blobs, or compare it with the id that is there."""
         path = self._root / OWNER
         with explained("open", self.where):
             if not path.exists() and os.access(self._root if self._root.exists() else self._root.parent, os.W_OK):
                 make_directory(self._root)
                 self._write_temporary(path, f"{log}\n".encode(), publish=_link)
-            with contextlib.suppress(FileNotFoundError):  # on a disk that cannot be written, nobody claims
+            with contextlib.suppress(FileNotFoundError):  # on a read-only disk there is no id
                 owner = path.read_text().strip()
                 if owner != log:
                     raise belongs_elsewhere(self.where, owner)
 
     def mark(self, name: str) -> None:
-        """Touch a file beside the directories of blobs."""
+        """Touch a file next to the directories of blobs."""
         with explained("write to", self.where):
             make_directory(self._root)
             (self._root / name).touch()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LocalBlobs, (self._root.absolute(),)  # another process may have been started elsewhere
+        return LocalBlobs, (self._root.absolute(),)  # another process may have another working directory
 
     def _path(self, name: str) -> Path:
         return self._root / name[:2] / name
@@ -203,7 +203,7 @@ class LocalBlobs:
     def _write(self, path: Path, data: bytes) -> None:
         if path.parent not in self._durable or not path.parent.is_dir():
             make_directory(path.parent)
-            _sync_directory(self._root)  # another process may have made it, and be about to do this
+            _sync_directory(self._root)  # another process may have created it and not synced it yet
             self._durable.add(path.parent)
         self._write_temporary(path, data, publish=os.replace)
 
@@ -221,12 +221,12 @@ class LocalBlobs:
 
 
 def opened(data: bytes | memoryview, title: str, blobs: Blobs) -> Relation:
-    """The relation of a blob; one of many parts has each of them in a blob of its own."""
+    """Return the relation in a blob. If it has parts, the blob is the index, and each part is another blob."""
     return PartedRelation(parse(data, title), blobs, title) if is_index(data) else restored(data, title)
 
 
 def found(name: str, size: int, modified: float) -> Found:
-    """A file of the listing; its name says what it is."""
+    """Describe a file by its name: a blob, a temporary file or an unknown file."""
     directory, _, file = name.rpartition("/")
     is_blob = bool(NAME.fullmatch(file)) and directory == file[:2]
     return Found(name, size, modified, file if is_blob else None, file.startswith(TEMPORARY))
@@ -237,7 +237,7 @@ def _hasher() -> hashlib.blake2b:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory that is not there, and those above it, so that they survive a crash."""
+    """Create a directory and its missing parents so that they survive a crash."""
     if path.is_dir():
         return
     make_directory(path.parent)
@@ -246,7 +246,7 @@ def make_directory(path: Path) -> None:
 
 
 def _link(temporary: Path, path: Path) -> None:
-    """Give the file its name unless another process was first."""
+    """Publish the file under its name, unless another process did so first."""
     with contextlib.suppress(FileExistsError):
         os.link(temporary, path)
 

@@ -1,4 +1,4 @@
-"""Blobs on any file system that fsspec reaches: object stores, SFTP, HDFS, memory."""
+"""Blobs on any file system that fsspec supports: object stores, SFTP, HDFS, memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whence.store.failures import explained
 
 
 class RemoteBlobs:
-    """Blobs behind a URL, fetched whole when they are opened."""
+    """Blobs at a URL; opening one fetches all of its bytes."""
 
     def __init__(self, url: str) -> None:
         self.where = _without_password(url)
@@ -32,7 +32,7 @@ class RemoteBlobs:
         self._copies: Path | None = None
 
     def put(self, name: str, data: bytes) -> bool:
-        """Store a blob under a temporary name and move it, so that no reader sees a part of it."""
+        """Store a blob under a temporary name and rename it, so that no reader sees an incomplete blob."""
         with self._reached("write to"):
             fs, path = self._present(), self._path(name)
             if fs.exists(path) and fs.cat_file(path) == data:
@@ -41,7 +41,7 @@ class RemoteBlobs:
             return True
 
     def has(self, name: str, size: int) -> bool:
-        """Whether the blob is there, with that many bytes."""
+        """Whether the blob exists and has that many bytes."""
         with self._reached("read"):
             try:
                 return bool(self._present().info(self._path(name))["size"] == size)
@@ -49,11 +49,11 @@ class RemoteBlobs:
                 return False
 
     def open(self, name: str, title: str) -> Relation:
-        """The relation, from its bytes."""
+        """Fetch a blob and open its relation."""
         return opened(self._fetch(name, title), title, self)
 
     def local(self, name: str, title: str) -> Path:
-        """A copy of the blob, for as long as this process lives."""
+        """Return a local copy of the blob, which is removed when this process ends."""
         data = self._fetch(name, title)
         if hash_of(data) != name:
             raise altered(name, self.where)
@@ -78,7 +78,7 @@ class RemoteBlobs:
             return data
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is still there."""
+        """Remove a file, if it exists."""
         with self._reached("remove from"):
             try:
                 self._file_system().rm_file(self._path(name) if NAME.fullmatch(name) else f"{self._root}/{name}")
@@ -86,7 +86,7 @@ class RemoteBlobs:
                 return
 
     def listing(self) -> Iterator[Found]:
-        """Every file."""
+        """List all files."""
         with self._reached("read"):
             fs = self._present()
             if not fs.exists(self._root):
@@ -95,7 +95,7 @@ class RemoteBlobs:
                 yield found(path.removeprefix(self._root).lstrip("/"), info["size"], _modified(info))
 
     def claim(self, log: str) -> None:
-        """Write the log's identity next to the blobs, or compare it with the one that is there."""
+        """Write the log's id next to the blobs, or compare it with the id that is there."""
         with self._reached("open"):
             fs, path = self._present(), f"{self._root}/{OWNER}"
             if not fs.exists(path):
@@ -105,14 +105,14 @@ class RemoteBlobs:
                 raise belongs_elsewhere(self.where, owner)
 
     def mark(self, name: str) -> None:
-        """Write an empty file beside the directories of blobs."""
+        """Write an empty file next to the directories of blobs."""
         with self._reached("write to"):
             fs = self._file_system()
             fs.makedirs(self._root, exist_ok=True)
             fs.pipe_file(f"{self._root}/{name}", b"")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemoteBlobs, (self._url,)  # another process makes its own connections
+        return RemoteBlobs, (self._url,)  # another process opens its own connections
 
     def _file_system(self) -> Any:
         if self._pid != os.getpid():  # a forked child must not use its parent's connections and event loop
@@ -129,14 +129,14 @@ class RemoteBlobs:
         return self._fs
 
     def _present(self) -> Any:
-        """The file system without what it remembers of its directories: others write to them too."""
+        """Return the file system with an empty listing cache, because other processes write to it too."""
         fs = self._file_system()
         fs.invalidate_cache()
         return fs
 
     @contextmanager
     def _reached(self, doing: str) -> Iterator[None]:
-        """Errors in the log's words; each file system has its own kinds of them."""
+        """Turn the errors of the file system, which has its own classes, into StoreError."""
         with explained(doing, self.where):
             try:
                 yield
@@ -154,7 +154,7 @@ class RemoteBlobs:
         temporary = f"{directory}/{TEMPORARY}{secrets.token_hex(8)}"
         try:
             fs.pipe_file(temporary, data)
-            if fs.exists(path):  # a damaged one, and not every file system moves onto what is there
+            if fs.exists(path):  # a damaged blob; not every file system can overwrite by `mv`
                 fs.rm_file(path)
             fs.mv(temporary, path)
         except BaseException:
@@ -164,7 +164,7 @@ class RemoteBlobs:
 
 
 def _modified(info: dict[str, Any]) -> float:
-    """When a file was last written; file systems name it differently, and one that does not say is never abandoned."""
+    """Return when a file was last written; infinity, so that it is never abandoned, if that is unknown."""
     for key in ("mtime", "LastModified", "last_modified", "created", "updated"):
         value = info.get(key)
         if isinstance(value, datetime):

@@ -1,4 +1,4 @@
-"""The two databases a catalog can live in, and how each is connected to, begun and locked."""
+"""The databases that a catalog can be in: how to connect, begin transactions and lock."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whence.store.failures import no_space
 
 RESERVE = "-reserve"
 RESERVED = 1 << 18
-"""Bytes that are set aside beside a catalog, in a file named so: what SQLite needs to delete something."""
+"""Bytes of a file next to the catalog that is removed if the disk is full: SQLite needs space to delete rows."""
 
 
 class Backend(Protocol):
-    """What the log must know of a database."""
+    """A database, as the log uses it."""
 
     where: str
     read_only: bool
@@ -32,19 +32,19 @@ class Backend(Protocol):
     begin_migration: tuple[str, ...]
 
     def connect(self) -> sa.Connection:
-        """A new connection, in autocommit: transactions are begun and ended in so many words."""
+        """Return a new connection in autocommit mode: transactions begin and end by explicit statements."""
 
     def stale(self) -> bool:
-        """Whether an open connection shows a state that is gone; cheap, as every question asks it."""
+        """Whether an open connection shows an outdated state; every question calls it, so it is cheap."""
 
     def answers(self, connection: sa.Connection) -> bool:
-        """Whether a connection that has been idle can still be used."""
+        """Whether an idle connection can still be used."""
 
     def use_reserve(self) -> bool:
-        """Give up the space that is set aside for a full disk; False if there is none."""
+        """Free the space that is reserved for a full disk; return False if there is none."""
 
     def restore_reserve(self) -> None:
-        """Set that space aside again, if the disk has room for it."""
+        """Reserve that space again, if the disk has room for it."""
 
 
 class PostgreSQL:
@@ -52,7 +52,7 @@ class PostgreSQL:
 
     read_only = False
     begin_read: tuple[str, ...] = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-    # Writers take turns, as they do in SQLite: no deadlock, and ids grow in the order of commits.
+    # One writer at a time, as in SQLite: no deadlocks, and ids grow in the order of commits.
     begin_write: tuple[str, ...] = ("BEGIN", "SELECT one FROM log FOR UPDATE")
     begin_migration: tuple[str, ...] = (
         "BEGIN",
@@ -70,17 +70,17 @@ class PostgreSQL:
             raise MissingExtra.of("psycopg", "postgres") from error
 
     def connect(self) -> sa.Connection:
-        """A new connection, which waits for a lock no longer than the timeout."""
+        """Return a new connection, which waits for a lock no longer than the timeout."""
         connection = self._engine.connect()
         connection.exec_driver_sql(f"SET lock_timeout = {round(self._timeout * 1000)}")
         return connection
 
     def stale(self) -> bool:
-        """Never: the server sees to that."""
+        """Return False: the server shows the current state."""
         return False
 
     def answers(self, connection: sa.Connection) -> bool:
-        """Whether the server still answers: it may have been restarted since."""
+        """Whether the server still answers: it may have been restarted."""
         try:
             connection.exec_driver_sql("SELECT 1")
         except sa.exc.DBAPIError:
@@ -88,11 +88,11 @@ class PostgreSQL:
         return True
 
     def use_reserve(self) -> bool:
-        """Never: the server's disk is its administrator's."""
+        """Return False: nothing is reserved on a server."""
         return False
 
     def restore_reserve(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class SQLite:
@@ -114,19 +114,19 @@ class SQLite:
         )
 
     def connect(self) -> sa.Connection:
-        """A new connection, set up so that what is committed survives a crash of the machine."""
+        """Return a new connection whose commits survive a crash of the machine."""
         return self._engine.connect()
 
     def stale(self) -> bool:
-        """Never, unless the file was opened as one that nobody changes, and somebody did."""
+        """Whether the file was opened as immutable and has changed since."""
         return self._seen is not None and self._seen != self._signature()
 
     def answers(self, connection: sa.Connection) -> bool:
-        """Always: there is nobody else to answer."""
+        """Return True: there is no server that could be gone."""
         return True
 
     def use_reserve(self) -> bool:
-        """Remove the file that was only there to be removed: a journal fits into its place."""
+        """Remove the reserve file, so that a journal fits on the disk."""
         try:
             self._reserve.unlink()
         except FileNotFoundError:
@@ -134,16 +134,16 @@ class SQLite:
         return True
 
     def restore_reserve(self) -> None:
-        """Write that file, unless it is there or does not fit."""
-        with contextlib.suppress(OSError):  # a disk that is full now
+        """Write the reserve file, unless it exists or does not fit."""
+        with contextlib.suppress(OSError):  # the disk is full now
             if not self._reserve.exists() and shutil.disk_usage(self._path.parent).free > 4 * RESERVED:
-                self._reserve.write_bytes(os.urandom(RESERVED))  # nothing that a file system could compress
+                self._reserve.write_bytes(os.urandom(RESERVED))  # random, so that no file system compresses it
 
     def _open(self) -> sqlite3.Connection:
         return self._open_read_only() if self.read_only else self._open_writable()
 
     def _open_writable(self) -> sqlite3.Connection:
-        """Open for writing. SQLite wants 32 KiB beside the catalog even to read it, and the disk may be full."""
+        """Open for writing. SQLite needs 32 KiB next to the catalog even to read it, and the disk may be full."""
         try:
             connection = self._connection()
         except sqlite3.OperationalError as error:
@@ -155,7 +155,7 @@ class SQLite:
         return connection
 
     def _connection(self, *, alone: bool = False) -> sqlite3.Connection:
-        """A connection for writing; `alone`: without shared memory, and so without other processes beside it."""
+        """Return a connection for writing; with `alone`, without shared memory, which locks out other processes."""
         connection = self._raw(self._path, "rwc")
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
@@ -168,10 +168,10 @@ class SQLite:
         return connection
 
     def _open_read_only(self) -> sqlite3.Connection:
-        """Open without writing a byte next to the catalog.
+        """Open without writing a file next to the catalog.
 
-        SQLite itself can do that only beside a living writer (whose shared-memory file is there), or if it is opened as
-        a file that nobody writes. A write-ahead log left over by a crash is read from a copy.
+        SQLite can do that only while a writer is running (then its shared-memory file exists), or if the file is opened
+        as immutable. A write-ahead log that a crash left over is read from a copy.
         """
         log, memory = (self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))
         self._seen = None
@@ -194,11 +194,11 @@ class SQLite:
             uri=True,
             timeout=self._timeout,
             isolation_level=None,
-            check_same_thread=False,  # the log's lock sees to it that threads take turns
+            check_same_thread=False,  # `Database.lock` makes threads take turns
         )
 
     def _into_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch a new catalog to write-ahead logging; SQLite does not wait for others here, so this does."""
+        """Switch a new catalog to write-ahead logging. SQLite does not wait for other processes here, so this does."""
         deadline = time.monotonic() + self._timeout
         while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             try:

@@ -1,4 +1,4 @@
-"""The time, as the catalog writes it."""
+"""The current time, in the format of the catalog."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def now() -> str:
-    """The time in UTC, to the microsecond, as text that sorts as time does.
+    """Return the time in UTC, to the microsecond, as a string; strings sort in the order of time.
 
     >>> len(now()), now()[-1]
     (27, 'Z')

@@ -1,6 +1,6 @@
-"""Whole columns of the catalog at once: the database makes one JSON array of each, to be read when it is needed.
+"""Reading whole columns of the catalog: the database returns each as one JSON array, which is parsed when needed.
 
-Row by row, a million would take many times as long.
+Reading a million rows one by one would take many times as long.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from whence.store.catalog.kinds import Document, refuse
 
 Ints = NDArray[np.int64]
-_BATCH = 1 << 17  # rows that are put together: a text of SQLite has to stay below a gigabyte
+_BATCH = 1 << 17  # rows of one array: SQLite's strings are limited to one gigabyte
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a table, by ascending id; the columns are texts that are still to be read."""
+    """Some rows of a table, by ascending id; the columns are strings that are parsed later."""
 
     ids: Ints
     columns: tuple[str, ...]
-    order: Ints | None  # in which the columns have to be read, if they came in another
+    order: Ints | None  # the order of ids in the columns, if it is not ascending
 
     def values(self, place: int) -> list[Any]:
-        """The values of one column."""
+        """Return the values of one column."""
         text = self.columns[place]
         try:
             found: list[Any] = json.loads(text if text.startswith("[") else f"[{text}]")
@@ -39,7 +39,7 @@ class Batch:
 
 
 def batches(connection: sa.Connection, table: sa.Table, names: Sequence[str]) -> Iterator[Batch]:
-    """Columns of a table that has ids, some rows at a time, ascending."""
+    """Iterate over columns of a table with ids, in batches of rows by ascending id."""
     key = table.c.id
     wanted = [_gathered(connection, each) for each in (key, *(table.c[name] for name in names))]
     first, last = connection.execute(sa.select(sa.func.min(key), sa.func.max(key))).one()
@@ -53,15 +53,15 @@ def batches(connection: sa.Connection, table: sa.Table, names: Sequence[str]) ->
 
 
 def pairs(connection: sa.Connection, one: sa.Column[Any], other: sa.Column[Any]) -> tuple[Ints, Ints]:
-    """Two columns of numbers of one table, in the same order."""
+    """Return two integer columns of one table, in the same order."""
     first, second = connection.execute(sa.select(*(_gathered(connection, each) for each in (one, other)))).one()
     return _integers_of_text(first), _integers_of_text(second)
 
 
 def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """A column as one JSON array, or, if it holds JSON objects, as these with commas between them."""
+    """Return an expression for a column as one JSON array, or for JSON objects separated by commas."""
     if connection.dialect.name == "sqlite":
-        if isinstance(column.type, Document):  # put together as text: reading them first would only cost time
+        if isinstance(column.type, Document):  # concatenated as text: parsing would cost time
             return sa.func.group_concat(column, sa.literal_column("','"), type_=sa.Text)
         return sa.func.json_group_array(column, type_=sa.Text)
     return sa.cast(sa.func.json_agg(column, type_=sa.Text), sa.Text)

@@ -1,4 +1,4 @@
-"""One connection to the catalog: threads take turns with it, processes never share it."""
+"""The connection to the catalog: threads take turns with it, processes never share it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Freed = TypeVar("Freed")
 
 
 class Stamp(NamedTuple):
-    """How many writes, and how many removals among them, the catalog has seen."""
+    """The number of writes to the catalog, and how many of these removed something."""
 
     changes: int
     removals: int
@@ -32,7 +32,7 @@ _STAMP = "SELECT changes, removals FROM log"
 class Database:
     """The catalog's connection, with its transactions.
 
-    No code of the user runs while the lock is held; so a fork, which waits for the lock, never waits for long.
+    No user code runs while the lock is held, so a fork, which waits for the lock, never waits for long.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -41,14 +41,14 @@ class Database:
         self.read_only = backend.read_only
         self._backend = backend
         self._closed = False
-        self.before: Callable[[], None] | None = None  # what has to be written before anything is read
-        self._connections: list[sa.Connection] = []  # one, or none; a list so that the finalizer can share it
+        self.before: Callable[[], None] | None = None  # called before every read, to write what is pending
+        self._connections: list[sa.Connection] = []  # at most one; a list so that the finalizer can share it
         self._cursor: Any = None
         self._finalizer = weakref.finalize(self, _close_all, self._connections)
         _open_databases.add(self)
 
     def migrate(self, *, create: bool = True) -> None:
-        """Make the tables of a new log, or bring those of an older one up to date."""
+        """Create the tables of a new log, or migrate those of an older one."""
         with self.read("open") as connection:
             missing = pending(connection, self.where)
         if not missing:
@@ -62,31 +62,31 @@ class Database:
 
     @contextmanager
     def read(self, doing: str = "read") -> Iterator[sa.Connection]:
-        """A transaction that sees one state of the catalog from its beginning to its end."""
+        """Open a transaction that sees one state of the catalog from beginning to end."""
         with self._transaction(doing, self._backend.begin_read) as connection:
             yield connection
 
     @contextmanager
     def write(self, doing: str = "write to", *, removing: bool = False) -> Iterator[sa.Connection]:
-        """A transaction that changes the catalog; one writer at a time, on either database."""
+        """Open a transaction that changes the catalog; both databases allow one writer at a time."""
         with self.hold(doing) as connection:
             yield connection
             connection.exec_driver_sql(f"UPDATE log SET changes = changes + 1, removals = removals + {int(removing)}")
 
     @contextmanager
     def hold(self, doing: str = "lock") -> Iterator[sa.Connection]:
-        """The writers' lock, for changes to the blobs that no writer may see half done."""
+        """Take the writers' lock, for changes to the blobs that no writer may see incomplete."""
         self.require_writable(doing)
         with self._transaction(doing, self._backend.begin_write) as connection:
             yield connection
 
     def require_writable(self, doing: str = "write to") -> None:
-        """Fail at once, before any work is done, if nothing can be written."""
+        """Raise an error before any work is done if the log is read-only."""
         if self.read_only:
             raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where you can write")
 
     def freeing(self, free: Callable[[], Freed]) -> Freed:
-        """Do what frees space; on a full disk, once more, in the space that is set aside for that."""
+        """Call `free`, which frees space; if the disk is full, call it again after removing the reserve file."""
         try:
             freed = free()
         except StoreError as error:
@@ -98,24 +98,24 @@ class Database:
         return freed
 
     def stamp(self) -> Stamp:
-        """The catalog's present counts: what every question asks first, so it bypasses all that it can."""
+        """Return the current counts of the catalog; every question calls this, so it bypasses SQLAlchemy."""
         self._settle()
         with self.lock, explained("read", self.where):
             connection = self._connected()
             try:
                 (row,) = self._cursor.execute(_STAMP).fetchall()
-            except connection.dialect.loaded_dbapi.Error:  # the server may have been restarted: ask it once more
+            except connection.dialect.loaded_dbapi.Error:  # the server may have been restarted: connect again
                 self._disconnect()
                 row = self._connected().exec_driver_sql(_STAMP).one()
             return Stamp(*row)
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed for good."""
+        """Whether it was closed."""
         return self._closed
 
     def require_open(self) -> None:
-        """An error, Closed, if it is not."""
+        """Raise Closed if it is closed."""
         if self._closed:
             raise Closed(f"the log at {self.where} is closed: open it again with whence.open")
 
@@ -124,7 +124,7 @@ class Database:
             self.before()
 
     def close(self) -> None:
-        """Close the connection for good, after writing what waits to be."""
+        """Write what is pending and close the connection; later uses raise Closed."""
         self._settle()
         with self.lock:
             self._disconnect()
@@ -144,7 +144,7 @@ class Database:
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException:
-                # Closing rolls back, whatever state the failure left the connection in.
+                # Closing rolls back, in whatever state the failure left the connection.
                 self._disconnect()
                 raise
 
@@ -170,15 +170,15 @@ def _close_all(connections: list[sa.Connection]) -> None:
         connection.close()
 
 
-# A process that inherits a connection would share its locks (SQLite) or its stream of bytes (PostgreSQL) with its
-# parent, and must not even close it. So there is none when a process forks: both sides connect again.
+# A child process that inherits a connection would share its locks (SQLite) or its stream of bytes (PostgreSQL) with
+# its parent, and must not even close it. So connections are closed before a fork, and both processes connect again.
 _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _forking = threading.local()
 
 
 def _before_fork() -> None:
     _forking.databases = []
-    for database in sorted(_open_databases, key=id):  # one order, lest two forking threads wait for each other
+    for database in sorted(_open_databases, key=id):  # in one order, to avoid a deadlock of two forking threads
         database.lock.acquire()
         _forking.databases.append(database)
         database._disconnect()
@@ -192,7 +192,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     for database in _forking.databases:
-        database.lock = threading.RLock()  # the old one may be waited for by threads that are not here
+        database.lock = threading.RLock()  # threads that do not exist in the child may wait for the old one
     del _forking.databases
 
 

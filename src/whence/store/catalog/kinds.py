@@ -1,4 +1,4 @@
-"""The kinds of values in the catalog: SQLite keeps anything in any column, so values are looked at when read."""
+"""The column types of the catalog: SQLite stores any type in any column, so values are checked when they are read."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ DAMAGED = "the catalog is damaged: {what}; `whence check` says where, restore th
 
 
 def refuse(what: str, error: Exception | None = None) -> NoReturn:
-    """Say that the catalog holds what it cannot hold."""
+    """Raise Damaged: the catalog contains an invalid value."""
     raise Damaged(DAMAGED.format(what=what)) from error
 
 
 class Number(sa.TypeDecorator[int]):
-    """A whole number of 64 bits."""
+    """A 64-bit integer."""
 
     impl: Any = sa.BigInteger
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """The number that was read."""
+        """Check that the value is an integer."""
         return value if value is None or type(value) is int else refuse(f"{value!r:.40} is no whole number")
 
 
 class SmallNumber(Number):
-    """A whole number of 32 bits."""
+    """A 32-bit integer."""
 
     impl = sa.Integer
     cache_ok = True
 
 
 class Words(sa.TypeDecorator[str]):
-    """A text."""
+    """A string."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """The text that was read."""
+        """Check that the value is a valid string."""
         return value if value is None or type(value) is str else refuse(f"{value!r:.40} is no text")
 
 
 class Digits(Words):
-    """A whole number of any size, as a text."""
+    """An integer of any size, as a string of digits."""
 
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """The text that was read."""
+        """Check that the value is a valid string."""
         found = super().process_result_value(value, dialect)
         return found if found is None or found.isdecimal() else refuse(f"{value!r:.40} is no whole number")
 
@@ -64,24 +64,24 @@ class Content(sa.TypeDecorator[bytes]):
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """The bytes that were read."""
+        """Check that the value is bytes."""
         return (
             value if value is None or isinstance(value, bytes | memoryview) else refuse(f"{value!r:.40} is no content")
         )
 
 
 class Document(sa.TypeDecorator[Any]):
-    """An object or a list of JSON."""
+    """A JSON object or list."""
 
     impl = sa.JSON
     cache_ok = True
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
-        """As JSON has it."""
+        """Do the same as `sa.JSON`."""
         return self.impl_instance.coerce_compared_value(op, value)
 
     def result_processor(self, dialect: sa.Dialect, coltype: object) -> Any:
-        """JSON that cannot be read is damage, whatever the reader says of it."""
+        """Parse JSON; raise Damaged if it is invalid."""
         read = super().result_processor(dialect, coltype)
 
         def checked(value: Any) -> Any:
@@ -94,12 +94,12 @@ class Document(sa.TypeDecorator[Any]):
         return checked
 
     def holds(self, found: Any) -> bool:
-        """Whether the column may hold it."""
+        """Whether the value is valid in this column."""
         return found is None or isinstance(found, dict | list)
 
 
 class Properties(Document):
-    """Values by name."""
+    """A JSON object: values by name."""
 
     impl = sa.JSON
     cache_ok = True
@@ -121,7 +121,7 @@ class Shape(Document):
 
 
 def misplaced(column: sa.Column[Any]) -> sa.ColumnElement[bool] | None:
-    """The condition, for SQLite, that a value is of another kind than its column; None if any value will do."""
+    """Return SQLite's condition that a value has another type than its column; None if any value is valid."""
     name = f'"{column.name}"'
     json_type = f"CASE WHEN json_valid({name}) THEN json_type({name}) ELSE 'none' END"
     conditions = {

@@ -1,4 +1,4 @@
-"""The catalog's statements about reuse rules: what was learned of functions, and how often it was used."""
+"""The catalog's statements about reuse rules: the lineage of earlier calls, and how often it was reused."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Count = tuple[str, Level, str]  # identity, level, signature
 
 
 def key_of(level: str, signature: str) -> str:
-    """A rule's key among those of its function."""
+    """Return the key of a rule, unique for its function."""
     return hashlib.sha256(f"{level} {signature}".encode()).hexdigest()[:32]
 
 
 def load(connection: sa.Connection, identity: str | None = None) -> list[ReuseRule]:
-    """All reuse rules, oldest first, or those of one function."""
+    """Return all reuse rules, or those of one function, oldest first."""
     query = sa.select(t.views).order_by(t.views.c.id)
     if identity is not None:
         query = query.where(t.views.c.identity == identity)
@@ -31,7 +31,7 @@ def load(connection: sa.Connection, identity: str | None = None) -> list[ReuseRu
 
 
 def put(connection: sa.Connection, rule: ReuseRule) -> None:
-    """Keep a rule, in place of an older one; what another program learned meanwhile is not thrown away."""
+    """Store a rule, replacing an older one; observations that another program stored meanwhile are kept."""
     key = key_of(rule.level, rule.signature)
     same = (t.views.c.identity == rule.identity) & (t.views.c.key == key)
     known = connection.execute(sa.select(t.views.c.state, t.views.c.payload).where(same)).one_or_none()
@@ -48,7 +48,7 @@ def put(connection: sa.Connection, rule: ReuseRule) -> None:
 
 
 def _merged_observations(rule: ReuseRule, known: Any) -> dict[str, Any]:
-    """Observations of several programs together; a doubt that any of them had stays."""
+    """Merge the observations of several programs; the rule is refused if any of them refused it."""
     if known is None or rule.level != "gen" or not known.payload:
         return rule.payload
     merged = dict(rule.payload)
@@ -61,7 +61,7 @@ def _merged_observations(rule: ReuseRule, known: Any) -> dict[str, Any]:
 
 
 def count(connection: sa.Connection, what: Count, hits: int, misses: int) -> None:
-    """A rule was used so often, and so often not there when it was needed."""
+    """Add to the counts of how often a rule was used, and how often it was missing."""
     identity, level, signature = what
     same = (t.views.c.identity == identity) & (t.views.c.key == key_of(level, signature))
     connection.execute(

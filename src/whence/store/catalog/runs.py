@@ -1,4 +1,4 @@
-"""Runs of pipelines in the catalog, and the Parquet files among the blobs that they saved."""
+"""Runs of pipelines in the catalog, and the Parquet files that they saved as blobs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class File:
 
     @classmethod
     def of(cls, data: bytes) -> File:
-        """The file with these bytes."""
+        """Return the file with these bytes."""
         return cls(hash_of(data), len(data), data)
 
 
@@ -55,7 +55,7 @@ class Run:
         return f"{self.pipeline} over {', '.join(self.sources) or 'nothing'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON, without what was saved."""
+        """Return this as a dictionary for JSON, without the saved results."""
         return {"id": self.id, "pipeline": self.pipeline, "sources": list(self.sources), "created": self.created}
 
 
@@ -67,10 +67,10 @@ def record(
     document: Mapping[str, Any],
     files: Sequence[Blob],
 ) -> Run:
-    """Store the files, and the run that refers to them: all of it, or nothing."""
+    """Store the files and the run that refers to them, in one transaction."""
     time = now()
     activity.record()
-    document = {**document, "used": activity.inputs}  # which version of each artifact it was
+    document = {**document, "used": activity.inputs}  # the version of each artifact
     number = int(str(activity.id).rsplit("#", 1)[-1])
 
     def write(connection: sa.Connection) -> Run:
@@ -91,7 +91,7 @@ def record(
 
 
 def add_result(store: Store, number: int, saved: Mapping[str, Any], files: Sequence[File]) -> Run:
-    """Store files that were saved after a run ended: `saved` describes them, as in the run's document."""
+    """Store files that were saved after a run ended; `saved` describes them, as in the run's document."""
 
     def write(connection: sa.Connection) -> Run:
         row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one()
@@ -110,7 +110,7 @@ def add_result(store: Store, number: int, saved: Mapping[str, Any], files: Seque
 
 
 def run_of(store: Store, number: int) -> Run:
-    """The run with this number."""
+    """Return the run with this id."""
     with store.database.read() as connection:
         row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one_or_none()
         if row is None:
@@ -119,14 +119,14 @@ def run_of(store: Store, number: int) -> Run:
 
 
 def alike(store: Store, fingerprint: str, most: int = 10) -> list[Run]:
-    """The last runs of the pipeline with this fingerprint, the latest first."""
+    """Return the last runs of the pipeline with this fingerprint, latest first."""
     with store.database.read() as connection:
         chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(most)
         return [_run_of_row(connection, row) for row in connection.execute(chosen).all()]
 
 
 def listed(store: Store, pipeline: str | None = None) -> list[Run]:
-    """All runs, or those of the pipeline with this name, the oldest first."""
+    """Return all runs, or those of the pipeline with this name, oldest first."""
     with store.database.read() as connection:
         chosen = sa.select(t.runs).order_by(t.runs.c.id)
         if pipeline is not None:

@@ -1,6 +1,6 @@
-"""The catalog's tables, for the statements to speak of: a W3C PROV graph, with a relation on each derivation.
+"""The catalog's tables, as SQLAlchemy sees them: a W3C PROV graph, with a relation for each derivation.
 
-The migrations make the tables; a test compares the two.
+The migrations create the tables; a test compares the two definitions.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from whence.store.catalog.kinds import Content, Digits, Document, Number, Proper
 
 metadata = sa.MetaData()
 
-# One row. `changes` counts the committed writes, `removals` those that deleted something: a reader compares them
-# with what it saw last to learn whether, and how much of, its picture of the graph is out of date.
+# One row. `changes` counts the committed writes, `removals` those that deleted something. A reader compares them with
+# the last counts it saw: new changes are read into its graph; after a removal it reads the whole graph again.
 log = sa.Table(
     "log",
     metadata,
@@ -37,7 +37,7 @@ entities = sa.Table(
     sa.Column("name", Words, nullable=False),
     sa.Column("kind", Words, nullable=False),
     sa.Column("shape", Shape),
-    sa.Column("created", Words),  # NULL: not known, because it was imported
+    sa.Column("created", Words),  # NULL: unknown, because it was imported
     sa.Column("properties", Properties, nullable=False),
 )
 
@@ -47,7 +47,7 @@ activities = sa.Table(
     sa.Column("id", Number, primary_key=True),
     sa.Column("name", Words, nullable=False),
     sa.Column("args", Document, nullable=False),
-    sa.Column("started", Words),  # NULL: not known, as above
+    sa.Column("started", Words),  # NULL: unknown, as above
     sa.Column("ended", Words),
     sa.Column("properties", Properties, nullable=False),
     sa.Column("identifier", Words),
@@ -62,8 +62,8 @@ agents = sa.Table(
     sa.Column("properties", Properties, nullable=False),
 )
 
-# A relation's content; `hash` names its blob, unless it is small and has its bytes in `data`. `tuples` is text: 2^80
-# tuples are a few boxes, and no integer column.
+# The content of a relation. `hash` names its blob; the bytes of a small relation are in `data` instead. `tuples` is
+# text because 2^80 tuples may be a few boxes, and do not fit into an integer column.
 relations = sa.Table(
     "relations",
     metadata,
@@ -75,7 +75,7 @@ relations = sa.Table(
     sa.Column("data", Content),
 )
 
-# The parts of a relation of many: blobs that its own blob, the index, names.
+# The parts of a large relation: blobs that are named in its own blob, the index.
 parts = sa.Table(
     "parts",
     metadata,
@@ -113,7 +113,7 @@ was_derived_from = sa.Table(
     sa.Column("created", Words, nullable=False),
 )
 
-# What tracked calls taught of a function; `key` is a hash of level and signature.
+# Reuse rules; `key` is a hash of level and signature.
 views = sa.Table(
     "views",
     metadata,
@@ -130,7 +130,7 @@ views = sa.Table(
     sa.Column("created", Words, nullable=False),
 )
 
-# A version of an artifact: the content that a file had, by its SHA-256.
+# A version of an artifact, with the SHA-256 of the file's content.
 snapshots = sa.Table(
     "snapshots",
     metadata,
@@ -140,7 +140,7 @@ snapshots = sa.Table(
     sa.Column("hash", Words, nullable=False),
 )
 
-# Relations of PROV without a table of their own, and the attributes of those that have one.
+# PROV relations without a table of their own, and the attributes of those that have one.
 statements = sa.Table(
     "statements",
     metadata,
@@ -174,7 +174,7 @@ was_attributed_to = sa.Table(
     sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
 )
 
-# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that is not known.
+# A run of a pipeline; runs of the same plan have the same `fingerprint`, NULL if it is unknown.
 runs = sa.Table(
     "runs",
     metadata,
@@ -196,7 +196,7 @@ results = sa.Table(
     sa.Column("size", Number, nullable=False),
 )
 
-# Blobs with values of a dataset: the rows of a table that a program handed to Spark, or the preview of an array.
+# Blobs with values of a dataset: the rows of a table that a program passed to Spark, or the preview of an array.
 table_rows = sa.Table(
     "table_rows",
     metadata,

@@ -1,1 +1,1 @@
-"""Derivations in memory: the walk over them, and the relations they lead to."""
+"""The graph of derivations in memory, and walks over it."""

@@ -1,4 +1,4 @@
-"""The graph of derivations in memory: datasets, the relations between them, and what activities link as a whole."""
+"""The graph of derivations in memory: datasets, relations between them, and activities that relate them as a whole."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from typing import Any, Literal
 from whence.errors import BadType, Damaged, NoLineage, UnknownName
 
 NUMBERED = re.compile(r"(.+)#([1-9][0-9]*)")
-"""Names that calls gave after a parameter or a function when the plain name was taken."""
+"""Names with a number, which calls choose if the name of the parameter or function is taken."""
 
 WEIGHT = "weight "
-"""How the kind of an uncertain derivation begins; its weight follows."""
+"""Prefix of the kind of an uncertain derivation; its weight follows."""
 
 RUN = "run"
-"""The kind of a derivation whose relation is not stored: a run of a pipeline is asked."""
+"""The kind of a derivation whose relation is not stored: a run of a pipeline answers questions."""
 
 ROWS = "rows"
-"""The kind of a derivation of tables whose relation is stored by rows: every cell of one from every cell of another."""
+"""The kind of a derivation between tables whose relation is stored by rows, not by cells."""
 
 Direction = Literal["backward", "forward"]
 Lineage = Literal["value", "value+selection"]
 Neighbours = dict[str, dict[str, tuple[str, ...]]]
 
 LOOSE = ""
-"""Stands where the hash of a relation would: the two belong together as a whole, and nothing is recorded of cells."""
+"""Used instead of the hash of a relation if two datasets are related as a whole."""
 
 _ACTIVITY = "\0"
-"""How the names of activities begin among datasets, whose own names print."""
+"""Prefix of the names of activities in the graph; names of datasets are printable, so they never begin with it."""
 
 
 def is_activity(name: str) -> bool:
-    """Whether a vertex of the walk is an activity, and no dataset."""
+    """Whether a vertex of the graph is an activity, not a dataset."""
     return name.startswith(_ACTIVITY)
 
 
 def table_called(name: str) -> str:
-    """What the table of a directory is called that has this name itself."""
+    """Return the name of the table in a directory if the directory itself has this name."""
     return f"{name} (table)"
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One derivation that a walk may take: to which dataset, by which relation, of which kind, and who made it."""
+    """One derivation that a walk can follow: the dataset it leads to, the relation, its kind, and the activity."""
 
     there: str
     hash: str
@@ -57,48 +57,46 @@ class Way:
 
 @dataclass(slots=True)
 class Adjacency:
-    """Datasets by name, and for each the relations that lead to its inputs and to its outputs.
+    """The datasets by name, each with the relations to its inputs and to its outputs.
 
     `backward["B"]["A"]` and `forward["A"]["B"]` name the same relations: those of B derived from A.
 
-    Where an activity generated something and no relation says of which cells, the activity is a vertex between what it
-    generated and what it used: all of one goes with all of the other. A relation recorded later takes its place.
+    If an activity generated a dataset without a relation, the activity is a vertex between the datasets it generated
+    and those it used, which are related as a whole. A relation that is recorded later replaces it.
     """
 
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     backward: Neighbours = field(default_factory=dict)
     forward: Neighbours = field(default_factory=dict)
-    weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
-    levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all that were recorded between two
-    certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
-    valued: set[tuple[str, str, str]] = field(
-        default_factory=set
-    )  # those of cells that went in, and did not only decide
+    weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of uncertain relations
+    levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all weights recorded between two datasets
+    certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) without a weight
+    valued: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of value lineage
 
     kinds: dict[tuple[str, str, str], str] = field(
         default_factory=dict
-    )  # of each relation; what went in before what decided
-    makers: dict[tuple[str, str, str], str] = field(default_factory=dict)  # the activities that relations are of
+    )  # of each relation; value lineage takes precedence over selection
+    makers: dict[tuple[str, str, str], str] = field(default_factory=dict)  # the activity of each relation
 
-    notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
-    doubts: set[str] = field(default_factory=set)  # those whose note says that their lineage may not be exact
-    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what a dataset came from that was deleted
-    lost_results: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and what it led to
-    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sources of a table that the log has no rows of
-    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the names of their columns
+    notes: dict[str, str] = field(default_factory=dict)  # notes of datasets: "starts at a.py:3"
+    doubts: set[str] = field(default_factory=set)  # datasets whose note says that their lineage may not be exact
+    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)  # deleted inputs of a dataset
+    lost_results: dict[str, tuple[str, ...]] = field(default_factory=dict)  # deleted outputs of a dataset
+    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sources of a table whose rows are not in the log
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the column names of each table
     artifacts: set[str] = field(default_factory=set)  # versions of files and directories, which have no cells
-    activities: dict[str, str] = field(default_factory=dict)  # those that are vertices, and what they are called
-    alone: dict[str, str] = field(default_factory=dict)  # what was generated by an activity that used nothing
+    activities: dict[str, str] = field(default_factory=dict)  # activities that are vertices, with their labels
+    alone: dict[str, str] = field(default_factory=dict)  # datasets generated by an activity that used nothing
     versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays and tables, by name
-    files: dict[str, dict[int, str]] = field(default_factory=dict)  # the same of files and directories
+    files: dict[str, dict[int, str]] = field(default_factory=dict)  # the same for files and directories
 
-    variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
-    calls: dict[str, int] = field(default_factory=dict)  # of names that calls numbered (`x#2`): the latest number
-    _bound: set[str] = field(default_factory=set)  # what has relations that say where it came from
-    _kept: set[tuple[str, str]] = field(default_factory=set)  # derivations as a whole that stay all the same
+    variables: dict[str, str] = field(default_factory=dict)  # by variable, the latest result assigned to it
+    calls: dict[str, int] = field(default_factory=dict)  # the latest number of names that calls numbered (`x#2`)
+    _bound: set[str] = field(default_factory=set)  # datasets with relations to their inputs
+    _kept: set[tuple[str, str]] = field(default_factory=set)  # derivations as a whole that relations do not replace
 
     def describe(self, name: str, kind: str, properties: Mapping[str, Any]) -> None:
-        """What else is known of a dataset: whether it is a version, and a note."""
+        """Add the properties of a dataset: its version, columns, note and others."""
         match properties:
             case {"artifact": str(own), "version": int(version)}:
                 is_file = "sha256" in properties or "fingerprint" in properties
@@ -120,14 +118,14 @@ class Adjacency:
                 self.doubts.add(name)
 
     def meant(self, name: str) -> str:
-        """The dataset that a name stands for: the latest of several versions, `B@v1` for the first; or UnknownName."""
+        """Return the dataset that a name means: the latest version, or for `B@v1` the first; else raise UnknownName."""
         every = self.every(name)
         if not every:
             raise UnknownName.of("dataset", name, self.shapes)
         return every[-1]
 
     def other_meaning(self, name: str) -> str:
-        """What is to be said of a name that a dataset has, if a later call or a variable of that name got another."""
+        """Return a note if a dataset has this name, but a later call or a variable of this name has another dataset."""
         other, own = self.variables.get(name), self.every(name)
         if own and name in self.calls and (latest := f"{name}#{self.calls[name]}") in self.shapes:
             return f"{name!r} is the array of the first call; that of the latest call is {latest!r}"
@@ -136,8 +134,8 @@ class Adjacency:
         return f"{name!r} is a dataset, named after an argument; the variable {name!r} of the program got {other!r}"
 
     def every(self, name: str) -> list[str]:
-        """All datasets that have a name, the latest last; if none has, the versions of the file, or the result that a
-        variable of that name got."""
+        """Return all datasets with a name, the latest last; if there are none, the versions of the file with that name,
+        or the result that a variable of that name got."""
         name = table_called(name) if table_called(name) in self.shapes else name
         later = self.versions.get(name)
         if later is not None:
@@ -153,19 +151,19 @@ class Adjacency:
         return [self.variables[name]] if name in self.variables else []
 
     def public(self, name: str) -> str:
-        """What a dataset is called in answers: the first of several versions `B@v1`; an activity by its label."""
+        """Return the name of a vertex in answers: `B@v1` for the first of several versions, an activity's label."""
         if is_activity(name):
             return self.activities[name]
         return f"{name}@v1" if name in self.versions and 1 not in self.versions[name] else name
 
     def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
-        """A dataset that nothing is known of yet."""
+        """Add a dataset without derivations."""
         self.shapes[name] = shape
         self.backward.setdefault(name, {})
         self.forward.setdefault(name, {})
 
     def add_edge(self, output: str, input: str, hash: str, kind: str = "boxes", activity: str | None = None) -> None:
-        """One more derivation; there may be several between the same two, even with the same relation."""
+        """Add a derivation; there may be several between the same two datasets, even with the same relation."""
         self._bind(output)
         key = (output, input, hash)
         if self.kinds.get(key, "selection") == "selection":
@@ -191,7 +189,7 @@ class Adjacency:
                 neighbours[here][there] = (*known, hash)
 
     def add_activity(self, number: int, label: str, used: Iterable[str], generated: Iterable[str]) -> None:
-        """An activity; what it generated and has no relation came from all that it used, as a whole."""
+        """Add an activity: its outputs without relations came from all its inputs, as a whole."""
         inputs, outputs = list(used), [each for each in generated if each not in self._bound]
         if not inputs:
             self.alone.update(dict.fromkeys(outputs, label))
@@ -207,10 +205,10 @@ class Adjacency:
             self._connect(node, each, LOOSE)
 
     def add_derivation(self, output: str, input: str, kind: str = "imported") -> None:
-        """A derivation without a relation: as a whole.
+        """Add a derivation without a relation: the two datasets are related as a whole.
 
-        If its kind is "whole", whoever recorded it knew that, and it stays beside relations to others. What others
-        recorded makes place for them.
+        A derivation of the kind "whole" was recorded as such, and stays if the output also has relations to other
+        datasets. Derivations of other kinds are replaced by relations.
         """
         if output == input or (kind != "whole" and output in self._bound):
             return
@@ -219,7 +217,7 @@ class Adjacency:
         self._connect(output, input, LOOSE)
 
     def _bind(self, output: str) -> None:
-        """From now on relations say where this came from: what only goes as a whole is left out."""
+        """Remove derivations as a whole from an output, because it gets a relation."""
         if output in self._bound:
             return
         self._bound.add(output)
@@ -237,7 +235,7 @@ class Adjacency:
                 del self.forward[there], self.activities[there]
 
     def gaps(self, names: Iterable[str], direction: Direction) -> Iterable[tuple[str, str]]:
-        """What is known to be missing from the log, by dataset."""
+        """Yield (dataset, note) for inputs and outputs that are known to be missing from the log."""
         for name in names:
             gone = ", ".join(map(repr, (self.lost if direction == "backward" else self.lost_results).get(name, ())))
             if gone and direction == "backward":
@@ -254,20 +252,20 @@ class Adjacency:
                 yield name, f"{name!r} was made by {self.alone[name]}, and no inputs of it were recorded"
 
     def ways(self, here: str, there: str, hashes: Iterable[str], direction: Direction) -> Iterable[Way]:
-        """The derivations between two, each with its kind and its activity."""
+        """Yield the derivations between two datasets, each with its kind and activity."""
         output, input = (here, there) if direction == "backward" else (there, here)
         for hash in hashes:
             key = (output, input, hash)
             yield Way(there, hash, self.kinds[key] if hash else "whole", self.makers.get(key), output, input)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a dataset, or UnknownName."""
+        """Return the shape of a dataset, or raise UnknownName."""
         return self.shapes[self.meant(name)]
 
     def at_least(self, output: str, input: str, hashes: tuple[str, ...], above: float | None) -> tuple[str, ...]:
-        """The relations between two whose weight is so much, and all that are certain.
+        """Return the relations between two datasets with at least this weight, and those without a weight.
 
-        Weights are known in bands, so it is only known at the levels where these begin.
+        Weights are recorded in bands, so `above` must be a level where a band begins.
         """
         weights = self.weights.get((output, input)) if above is not None else None
         if weights is None or above is None:
@@ -289,7 +287,7 @@ class Adjacency:
     def asked_for(
         self, output: str, input: str, hashes: tuple[str, ...], above: float | None, lineage: Lineage
     ) -> tuple[str, ...]:
-        """The relations between two that a question is about."""
+        """Return the relations between two datasets that the options of a question select."""
         if lineage not in ("value", "value+selection"):
             raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
         if lineage == "value":
@@ -297,12 +295,12 @@ class Adjacency:
         return self.at_least(output, input, hashes, above)
 
     def neighbours(self, direction: Direction) -> Neighbours:
-        """The edges, each pointing in the direction of the walk."""
+        """Return the edges in the direction of the walk."""
         return self.backward if direction == "backward" else self.forward
 
 
 def weight_of(kind: str) -> float:
-    """The weight of an uncertain derivation.
+    """Return the weight of an uncertain derivation.
 
     >>> weight_of("weight 0.25")
     0.25

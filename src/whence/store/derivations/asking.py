@@ -1,4 +1,4 @@
-"""Questions about cells, as people ask them: by the names of arrays and files, of versions or of the latest."""
+"""Questions about cells, by names of arrays, tables and files; a name without a version means the latest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def meant(store: Store, name: str) -> str:
-    """The dataset that a name stands for: itself, or of a file the version that it was when it was last seen."""
+    """Return the dataset that a name means; for a file, the version when it was last seen."""
     name = name_of(name)
     for each in (name, table_called(name)):
         if store.reader.has(each):
@@ -28,11 +28,11 @@ def meant(store: Store, name: str) -> str:
     from whence.store.prov import finding
 
     with store.database.read() as connection:
-        return finding.dataset_meant(connection, name) or name  # the question itself says that it is unknown
+        return finding.dataset_meant(connection, name) or name  # an unknown name fails later, in the question
 
 
 def latest(store: Store, name: str) -> str:
-    """The same, and of an array with versions the latest one."""
+    """Return the dataset that a name means; for an array with versions, the latest."""
     (found,) = store.reader.called([meant(store, name)])
     return found
 
@@ -41,7 +41,7 @@ def walk(
     store: Store, direction: Direction, name: str, cells: object, to: str | None, above: float | None,
     lineage: Lineage, columns: Sequence[str] | None = None,
 ) -> Selection | Answer:  # fmt: skip
-    """Where cells came from, or went: the cells of one dataset, or of every one where the walk ends."""
+    """Find where cells came from, or went: the cells of `to`, or of every dataset where the walk ends."""
     name, to = meant(store, name), None if to is None else meant(store, to)
     given = _given(store, name, cells, columns, direction)
     try:
@@ -61,14 +61,14 @@ def walk(
 def ask(
     store: Store, direction: Direction, name: str, cells: object, lineage: Lineage, columns: Sequence[str] | None
 ) -> Answer:
-    """The same, to the end."""
+    """Find where cells came from, or went, in every dataset where the walk ends."""
     answer = walk(store, direction, name, cells, None, None, lineage, columns)
     assert isinstance(answer, Answer)
     return answer
 
 
 def _completed(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
-    """The answer with what it can look up later: what was done on the way, by whom."""
+    """Return the answer with a function that looks up its activities and people later."""
     from whence.store.prov.circumstances import circumstances
 
     is_file = store.reader.is_file(name)
@@ -86,7 +86,7 @@ def _completed(store: Store, name: str, direction: Direction, found: Answer) -> 
 
 
 def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Selection]:
-    """The same, where those of tables know their columns by name, and fetch their rows."""
+    """Replace selections of tables by ones that have column names and fetch rows."""
     tables = store.reader.tables(found)
     if not tables:
         return found
@@ -101,7 +101,7 @@ def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Select
 
 
 def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None, direction: Direction) -> object:
-    """The cells that a question is about, as a Selection takes them; of a table, rows by their values."""
+    """Return the cells of a question in a form that `Selection.of` accepts; look up rows of a table by their values."""
     is_rows = isinstance(cells, Mapping) or (
         isinstance(cells, Sequence) and len(cells) > 0 and all(isinstance(each, Mapping) for each in cells)
     )
@@ -111,7 +111,7 @@ def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None
 
 
 def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | None) -> Selection:
-    """Rows of a table that have these values, and of them these columns."""
+    """Return the rows of a table with these values, limited to these columns."""
     (latest,) = store.reader.called([name])
     if not store.reader.is_table(latest):
         kind = "a file" if store.reader.is_file(latest) else "an array"
@@ -121,7 +121,7 @@ def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | 
 
 
 def _all_cells(store: Store, name: str, direction: Direction) -> str:
-    """What stands for all cells of something that has but one, such as a file; of an array they have to be said."""
+    """Return "..." for a dataset of one cell, such as a file; raise BadCells for others: their cells must be given."""
     shape = store.reader.shapes((name,))[name]
     if shape:
         axes = counted(len(shape), "axis", "axes")
@@ -131,7 +131,7 @@ def _all_cells(store: Store, name: str, direction: Direction) -> str:
 
 
 def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Selection | None:
-    """All of what a file leads to by activities, though relations lead elsewhere; None if it is no file."""
+    """Return all cells of `to` if activities lead there from a file, although relations do not; else None."""
     if to is None or not store.reader.is_file(name):
         return None
     reach = store.graph.ancestors if direction == "backward" else store.graph.descendants
@@ -145,7 +145,7 @@ def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Sel
 def first(
     store: Store, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any], lineage: Lineage
 ) -> Answer:
-    """The earliest cells along the lineage for which a condition holds."""
+    """Find the earliest cells along the lineage for which a condition holds."""
     given = {latest(store, key): array for key, array in values.items()}
 
     def holds(dataset: str) -> Selection | None:
@@ -164,7 +164,7 @@ def first(
 
 
 def _previewed(store: Store, dataset: str) -> Any:
-    """The values of a dataset, if its preview has all of them; a condition cannot be decided of a tile."""
+    """Return the values of a dataset if its preview has every cell; a condition cannot be checked on tiles."""
     from whence.store.recording.previews import saved_preview
 
     if is_activity(dataset):

@@ -1,4 +1,4 @@
-"""The relations used last, kept open up to a number of bytes."""
+"""A cache of open relations, limited in bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whence.relation import Relation
 
 
 class RelationCache:
-    """Least recently used goes first. The log's lock guards it.
+    """A least recently used cache. Callers hold the log's lock.
 
     >>> from whence import Relation
     >>> cache = RelationCache(limit=100)
@@ -24,7 +24,7 @@ class RelationCache:
         self._relations: OrderedDict[str, tuple[Relation, int]] = OrderedDict()
 
     def get(self, hash: str) -> Relation | None:
-        """The relation, if it is open."""
+        """Return the relation, or None if it is not in the cache."""
         item = self._relations.get(hash)
         if item is None:
             return None
@@ -32,7 +32,7 @@ class RelationCache:
         return item[0]
 
     def put(self, hash: str, relation: Relation, size: int) -> None:
-        """Keep a relation. One larger than the limit is not kept: it would drive out all others."""
+        """Add a relation, unless it is larger than the limit: it would evict all others."""
         if hash in self._relations or size > self.limit:
             return
         self._relations[hash] = (relation, size)

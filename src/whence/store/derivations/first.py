@@ -1,7 +1,7 @@
-"""Where something began: the earliest cells along the lineage for which a condition holds.
+"""Finding the earliest cells along the lineage for which a condition holds.
 
-Cells for which it holds are followed backward, dataset by dataset, as long as it holds for what they came from. A cell
-is one of the first if it holds there, and for none of the cells that it came from.
+Cells for which it holds are followed backward, dataset by dataset, as long as it holds for their inputs. A cell is one
+of the earliest if the condition holds for it, and for none of the cells that it came from.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from whence.store.derivations.adjacency import is_activity
 from whence.store.derivations.walk import Load, Plan, moved
 
 Holds = Callable[[str], Selection | None]
-"""The cells of a dataset for which the condition holds; None if its values are not known."""
+"""Returns the cells of a dataset for which the condition holds; None if its values are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """A walk back from cells for which a condition holds."""
+    """A backward walk from cells for which a condition holds."""
 
     plan: Plan
     holds: Holds
 
     def follow(self, selection: Selection, load: Load) -> Answer:
-        """The first cells, by dataset; notes say whose values were not known."""
+        """Return the earliest cells by dataset; notes name the datasets whose values are unknown."""
         plan = self.plan
         reached: dict[str, Selection] = {plan.start: selection}
         holding: dict[str, Selection] = {}
         unknown: list[str] = []
-        for here in plan.order:  # each comes after all that lead to it
+        for here in plan.order:  # each dataset comes after all that lead to it
             cells = reached.get(here)
             if not cells:
                 continue
@@ -52,7 +52,7 @@ class Hunt:
         return Answer({plan.public.get(name, name): cells for name, cells in first.items()}, notes=notes)
 
     def _first(self, holding: Mapping[str, Selection], unknown: set[str], load: Load) -> dict[str, Selection]:
-        """What holds, without what came from cells for which it holds, too; from the sources on."""
+        """Return the cells for which the condition holds, without those that came from such cells."""
         plan, first = self.plan, dict[str, Selection]()
         explains: dict[str, Selection] = {}
         for here in reversed(plan.order):

@@ -1,4 +1,4 @@
-"""Answering questions: the graph in memory, kept as fresh as the catalog, and the relations it leads to."""
+"""Answering questions: the graph in memory, updated from the catalog, and the relations it refers to."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Given = TypeVar("Given", covariant=True)
 
 
 class Followed(Protocol[Given]):
-    """A plan that cells can be sent along."""
+    """A plan that a selection can follow."""
 
     def follow(self, selection: Selection, load: Load) -> Given:
-        """What the selection leads to."""
+        """Return the cells that the selection leads to."""
 
 
 class Reader:
@@ -44,45 +44,45 @@ class Reader:
         self._graph = Adjacency()
         self._names: dict[int, str] = {}
         self._last_dataset = self._last_edge = self._last_activity = -1
-        self._in_catalog: set[str] = set()  # relations that are small
-        self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
-        self.open_rows: Callable[[Relation, str, str], RelationLike]  # what is stored by rows, as it answers for cells
+        self._in_catalog: set[str] = set()  # small relations, stored in the catalog
+        self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # takes document, output and input
+        self.open_rows: Callable[[Relation, str, str], RelationLike]  # from rows to cells
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """The shapes of datasets, or UnknownName."""
+        """Return the shapes of datasets, or raise UnknownName."""
         with self._database.lock:
             graph = self._current()
             return {name: graph.shape(name) for name in names}
 
     def has(self, name: str) -> bool:
-        """Whether there is a dataset of that name."""
+        """Whether there is a dataset with that name."""
         with self._database.lock:
             return name in self._current().shapes
 
     def columns(self, name: str) -> tuple[str, ...] | None:
-        """The names of a table's columns; None if the dataset is no table."""
+        """Return the column names of a table; None if the dataset is not a table."""
         with self._database.lock:
             return self._current().tables.get(name)
 
     def all_cells(self, name: str) -> Selection:
-        """The whole of a dataset."""
+        """Return all cells of a dataset."""
         return Selection.of("...", self.shapes((name,))[name])
 
     def selected(self, name: str, cells: object) -> Selection:
-        """Cells of a dataset."""
+        """Return the given cells of a dataset as a selection."""
         return Selection.of(cells, self.shapes((name,))[name])
 
     def called(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The datasets that are meant by names: of an array with versions the latest; or UnknownName."""
+        """Return the datasets that names mean, the latest of several versions; or raise UnknownName."""
         with self._database.lock:
             graph = self._current()
             return tuple(graph.meant(name) for name in names)
 
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
-        """Plan over the present graph, then follow the cells of `start` without holding anybody up.
+        """Plan over the current graph with the lock held, then follow the cells of `start` without the lock.
 
-        A relation that vanishes in between because its dataset was deleted is not damage: the question is then asked
-        again, over the graph without it.
+        If a relation is missing because its dataset was deleted meanwhile, the question is answered again over the new
+        graph.
         """
         asked: dict[tuple[int, ...], Selection] = {}
         while True:
@@ -99,14 +99,14 @@ class Reader:
                     raise
 
     def load(self, way: Way) -> RelationLike:
-        """The relation of a derivation: stored, or a run that answers."""
+        """Return the relation of a derivation: a stored one, or one that a run answers."""
         if way.kind == RUN:
             return self._run(way)
         relation = self.boxes(way.hash, way.output, way.input)
         return relation if way.kind != ROWS else self.open_rows(relation, way.output, way.input)
 
     def boxes(self, hash: str, output: str = "a dataset", input: str = "another") -> Relation:
-        """A relation that is stored, opened once and kept while there is room."""
+        """Return a stored relation, from the cache if possible."""
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
@@ -132,16 +132,16 @@ class Reader:
         raise Damaged(f"{what} is not readable in the catalog: run the pipeline again, or upgrade whence")
 
     def _small(self, hash: str) -> bytes | None:
-        """The bytes of a relation that lies in the catalog, if it does."""
+        """Return the bytes of a relation in the catalog; None if it is in the blobs."""
         if hash not in self._in_catalog:
             return None
         with self._database.read() as connection:
             return statements.content(connection, hash)
 
     def _current(self) -> Adjacency:
-        """The graph as the catalog has it now; the caller holds the lock.
+        """Update the graph from the catalog and return it; the caller holds the lock.
 
-        Ids grow in the order of commits, so that what was added has higher ids than what is known.
+        Ids grow in the order of commits, so new rows have higher ids than those in the graph.
         """
         if self._database.stamp() == self._stamp:
             return self._graph
@@ -186,10 +186,10 @@ class Reader:
         self._add_loose(activities, derived)
 
     def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str, str]]) -> None:
-        """What is known as a whole only.
+        """Add what is related as a whole only.
 
-        An operation whose result has a note knew that no cell went into it. What a commit changed is where the history
-        of a file goes on, and not where its content came from.
+        If the result of an operation has a note, the operation recorded that no cell went into it. What a commit
+        changed is the history of a file, not the lineage of its content.
         """
         graph, names = self._graph, self._names
         committed: set[str] = set()
@@ -211,7 +211,7 @@ class Reader:
             return name in self._current().tables
 
     def tables(self, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-        """Those of the names that are tables, each with the dataset that it stands for and the names of its columns."""
+        """Return the names that mean tables, each with its dataset and the names of its columns."""
         with self._database.lock:
             graph = self._current()
             if not graph.tables:
@@ -220,15 +220,15 @@ class Reader:
             return {name: (own[0], graph.tables[own[0]]) for name, own in meant if own and own[0] in graph.tables}
 
     def is_file(self, name: str) -> bool:
-        """Whether a dataset is a version of a file: it has no cells, but activities that made and used it."""
+        """Whether a dataset is a version of a file or directory, which has no cells."""
         with self._database.lock:
             return name in self._current().artifacts
 
     def _weight(self, relation: Relation) -> int:
-        """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
+        """Estimate the bytes of a relation in memory: two integers for each axis of each box.
 
-        One that may be mapped weighs so much that the cache never holds more than 512 files open; one of many parts
-        keeps a few of them open.
+        A relation that may be memory-mapped counts as at least 1/512 of the limit, so that the cache keeps at most 512
+        files open; one with parts, which keeps several files open, as 1/16.
         """
         if isinstance(relation, PartedRelation):
             return self._cache.limit >> 4

@@ -1,4 +1,4 @@
-"""The way along a path of names."""
+"""Following cells along a path of names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from whence.store.derivations.walk import Load, connections, moved
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """From one dataset of a path to the next: by these derivations, backward and forward."""
+    """The derivations from one dataset of a path to the next, backward and forward."""
 
     shape: tuple[int, ...]  # of the dataset it leads to
     backward: tuple[Way, ...]
     forward: tuple[Way, ...]
 
     def follow(self, selection: Selection, load: Load) -> Selection:
-        """What the selection leads to, the union over all relations."""
+        """Return the cells that the selection leads to, the union over all relations."""
         found: Selection | None = None
         for way in self.backward:
             reached = moved(way, selection, "backward", self.shape, load).selection
@@ -34,12 +34,12 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path, hop by hop."""
+    """A path as a sequence of hops."""
 
     hops: tuple[Hop, ...]
 
     def follow(self, selection: Selection, load: Load) -> Selection:
-        """The cells of the last dataset that the selection leads to."""
+        """Return the cells of the last dataset that the selection leads to."""
         for hop in self.hops:
             selection = hop.follow(selection, load)
         return selection
@@ -48,13 +48,13 @@ class Route:
 def route(
     graph: Adjacency, path: Sequence[str], above: float | None = None, lineage: Lineage = "value+selection"
 ) -> Route:
-    """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
+    """Plan the hops along a path of names; raise NoLineage if two neighbours are not connected."""
     path = _versions(graph, path)
     return Route(tuple(_hop(graph, here, there, above, lineage) for here, there in pairwise(path)))
 
 
 def _versions(graph: Adjacency, path: Sequence[str]) -> list[str]:
-    """The datasets of a path: the latest version of the first, then the latest that is connected to the one before."""
+    """Return the datasets of a path: the latest version of each that is connected to the one before."""
     found: list[str] = []
     for name in path:
         latest = graph.meant(name)

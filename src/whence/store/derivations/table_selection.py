@@ -1,4 +1,4 @@
-"""Selections of tables: cells by row and column, which know the names of columns and fetch what they select."""
+"""Selections of tables: cells by row and column, with the names of columns and access to the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Fetch = Callable[[NDArray[np.int64], Sequence[int] | None], Any]
-"""Rows by number, and columns by place, as an Arrow table."""
+"""Returns rows by row number, and columns by position, as an Arrow table."""
 
 
 class TableSelection(Selection):
@@ -32,7 +32,7 @@ class TableSelection(Selection):
 
     @classmethod
     def of_table(cls, cells: Selection, names: Sequence[str], fetch: Fetch) -> TableSelection:
-        """A selection of a table with these columns; `fetch` reads rows of it."""
+        """Return a selection of a table with these columns; `fetch` reads its rows."""
         made = cls._trusted(cells.boxes, cells.shape)
         made.notes = cells.notes
         made._names, made._fetch = tuple(names), fetch
@@ -62,25 +62,25 @@ class TableSelection(Selection):
         return self._alike(Selection.all(self.shape) - self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Selection.from_boxes, (self.boxes, self.shape)  # rows are fetched where the log is open
+        return Selection.from_boxes, (self.boxes, self.shape)  # another process cannot fetch rows
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The numbers of the rows that it has cells in."""
+        """The row numbers of its cells."""
         return self.along(0)
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that it has cells in."""
+        """The column names of its cells."""
         places = {place for first, last in self.boxes[:, 1].tolist() for place in range(first, last + 1)}
         return [name for place, name in enumerate(self._names) if place in places]
 
     def arrow(self) -> pa.Table:
-        """Its rows, with all columns of the table."""
+        """Return its rows, with all columns of the table."""
         return self._fetch(self.rows, None)
 
     def pandas(self) -> pd.DataFrame:
-        """The same as a pandas frame; the index is the rows' numbers."""
+        """Return its rows as a pandas frame; the index is the row numbers."""
         frame = self.arrow().to_pandas()
         frame.index = self.rows
         return frame

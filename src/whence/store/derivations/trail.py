@@ -1,4 +1,4 @@
-"""The way that a walk takes: which step led where, to how many cells, how it was asked, and whether it is exact."""
+"""The steps of a walk: where each led, to how many cells, how it was answered, and whether it is exact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHED = "its contributions are estimated by weights"
 
 
 class Walked(Protocol):
-    """What a trail needs to know of a plan."""
+    """The members of a plan that a trail uses."""
 
     @property
     def direction(self) -> Direction: ...
@@ -33,7 +33,7 @@ class Walked(Protocol):
 
 @dataclass(slots=True)
 class _Taken:
-    """One derivation that was taken, once or, around a cycle, several times."""
+    """One derivation that was followed; in a cycle, several times."""
 
     here: str
     way: Way
@@ -44,14 +44,14 @@ class _Taken:
 
 
 class Trail:
-    """The derivations that a walk took, in order."""
+    """The derivations that a walk followed, in order."""
 
     def __init__(self, plan: Walked) -> None:
         self._plan = plan
         self._taken: dict[tuple[str, str, str], _Taken] = {}
 
     def add(self, here: str, way: Way, traced: Traced, seconds: float) -> None:
-        """Cells arrived; where none did, the way does not lead."""
+        """Add a derivation that was followed, unless it led to no cells."""
         if not traced.selection:
             return
         key = (here, way.there, way.hash)
@@ -64,9 +64,9 @@ class Trail:
         known.seconds += seconds
 
     def steps(self) -> tuple[Step, ...]:
-        """The steps from dataset to dataset; those to an activity and from it are one.
+        """Return the steps from dataset to dataset; the derivations to an activity and from it are one step.
 
-        Of an activity with many on both sides, each is part of a step, but not each pair is one.
+        Each input and each output of an activity is in at least one step, but not each pair of them is a step.
         """
         found: list[Step] = []
         towards: dict[str, list[_Taken]] = {}

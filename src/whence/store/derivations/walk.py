@@ -1,6 +1,6 @@
-"""Which derivations a question must pass through, and in what order.
+"""Planning which derivations a question follows, and in what order.
 
-Plans are immutable and made while the log's lock is held; following them needs no lock.
+Plans are immutable and created while the log's lock is held; following them needs no lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def moved(
     way: Way, selection: Selection, direction: Direction, shape: tuple[int, ...], load: Load,
     lineage: Lineage = "value+selection",
 ) -> Traced:  # fmt: skip
-    """What cells lead to in a dataset of that shape; Damaged if the relation is one of other shapes."""
+    """Follow a derivation to a dataset of that shape; raise Damaged if the relation has other shapes."""
     if way.hash == LOOSE:
         return Traced(Selection.all(shape) if selection else Selection.empty(shape), None, "whole")
     relation = load(way)
@@ -45,7 +45,7 @@ def moved(
 
 
 def connections(graph: Adjacency, name: str) -> str:
-    """What a dataset is connected to, for an error."""
+    """Describe what a dataset is connected to, for an error."""
     parts = []
     for text, neighbours in (("comes from", graph.backward[name]), ("led to", graph.forward[name])):
         if neighbours:
@@ -60,10 +60,10 @@ def _some(names: Iterable[str], most: int = 5) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A walk from one dataset through all paths at once.
+    """A walk from one dataset along all paths.
 
-    `order` holds the datasets so that, but for cycles, each comes after all that lead to it; `edges` are the
-    derivations out of each; `ends` are the datasets that were asked for.
+    `order` is a topological order, except for cycles; `edges` are the derivations to follow from each dataset; `ends`
+    are the datasets of the answer.
     """
 
     direction: Direction
@@ -72,20 +72,20 @@ class Plan:
     shapes: Mapping[str, tuple[int, ...]]
     edges: Mapping[str, tuple[Way, ...]]
     ends: tuple[str, ...]
-    notes: Mapping[str, str] = field(default_factory=dict)  # of datasets on the way
-    said: tuple[str, ...] = ()  # whatever the cells are
-    public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
-    gaps: tuple[tuple[str, str], ...] = ()  # datasets that were connected to more than is known, and what to say
+    notes: Mapping[str, str] = field(default_factory=dict)  # of the datasets in `order`
+    said: tuple[str, ...] = ()  # notes that do not depend on the cells
+    public: Mapping[str, str] = field(default_factory=dict)  # names of datasets and activities in the answer
+    gaps: tuple[tuple[str, str], ...] = ()  # (dataset, note) of missing inputs or outputs
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
-    coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
+    coarse: tuple[str, ...] = ()  # datasets with cells whose further lineage is only known as a whole
     lineage: Lineage = "value+selection"
     doubts: frozenset[str] = frozenset()  # datasets whose note says that their lineage may not be exact
 
     def follow(self, selection: Selection, load: Load) -> Answer:
-        """The cells of each end that the selection leads to.
+        """Return the cells of each end that the selection leads to.
 
-        Each dataset passes on only what is new to it. Without cycles that is once for each, in order. Around a cycle it
-        goes on until nothing is new; it ends because selections only grow.
+        Each dataset passes on only the cells that are new to it: without cycles once, in order; in a cycle until
+        nothing is new. This ends because selections only grow.
         """
         position = {name: i for i, name in enumerate(self.order)}
         reached: dict[str, Selection] = {self.start: selection}
@@ -151,9 +151,9 @@ def plan(
     above: float | None = None,
     lineage: Lineage = "value+selection",
 ) -> Plan:
-    """The walk from `start` to the dataset `to`, or to every dataset where the walk can only end.
+    """Plan the walk from `start` to the dataset `to`, or to every source (or final result).
 
-    With `above`, each step is through contributions of at least that weight: a path is as strong as its weakest step.
+    With `above`, each step follows only contributions of at least that weight.
     """
     said = [note for name in (start, to) if name is not None and (note := graph.other_meaning(name))]
     start = graph.meant(start)
@@ -216,7 +216,7 @@ def _reachable(neighbours: Neighbours, start: str) -> set[str]:
 
 
 def _components(neighbours: Neighbours, start: str, wanted: set[str]) -> list[list[str]]:
-    """The strongly connected components among `wanted`, each before those that lead to it (Tarjan, no recursion)."""
+    """Return the strongly connected components of `wanted`, each before those that lead to it (Tarjan, iterative)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     path: list[str] = []
@@ -253,9 +253,9 @@ def _components(neighbours: Neighbours, start: str, wanted: set[str]) -> list[li
 
 
 def _final(neighbours: Neighbours, components: list[list[str]]) -> Iterable[str]:
-    """The datasets from which the walk leads nowhere else: the sources, when it goes backward.
+    """Yield the datasets where the walk ends: backward, the sources.
 
-    A cycle that has no way out counts as a whole; otherwise what flows into it would be lost from the answer.
+    If a walk ends in a cycle, all datasets of the cycle are ends; otherwise the answer would lack them.
     """
     for component in components:
         members = set(component)
@@ -264,14 +264,14 @@ def _final(neighbours: Neighbours, components: list[list[str]]) -> Iterable[str]
 
 
 def _met(components: list[list[str]]) -> Iterable[tuple[str, ...]]:
-    """The datasets of each cycle."""
+    """Yield the datasets of each cycle."""
     for component in components:
         if len(component) > 1:
             yield tuple(sorted(each for each in component if not is_activity(each)))
 
 
 def _coarse(graph: Adjacency, start: str, edges: Mapping[str, tuple[Way, ...]]) -> Iterable[str]:
-    """The datasets with cells from which every way goes on as a whole."""
+    """Yield the datasets with cells whose further lineage is only known as a whole."""
     for name, ways in edges.items():
         if ways and name != start and graph.shapes.get(name) and all(way.kind == "whole" for way in ways):
             yield name

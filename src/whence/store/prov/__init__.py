@@ -1,1 +1,1 @@
-"""The log as a W3C PROV graph, and taking in graphs of others."""
+"""The log as a W3C PROV graph, and importing graphs."""

@@ -1,7 +1,7 @@
-"""Questions about a project: where this came from, what is affected by it, who did it, what differs.
+"""Questions about a project: ancestors, descendants, blame, versions and differences.
 
-A file is asked about as it is now: its name alone stands for the version that it was when it was last seen. What may be
-affected by a file is what came from any version.
+The name of a file without a version means the version when it was last seen. Descendants of a file are those of all its
+versions.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from whence.store import Store
 
 Names = str | Iterable[str]
-SHOWN_ENDS = 8  # of what an activity used or generated
+SHOWN_ENDS = 8  # printed inputs or outputs of an activity
 COLUMNS = ("name", "kind", "about", "by", "when", "now")
 
 
 def now_named(store: Store, names: Names) -> list[str]:
-    """What names stand for: a file for the version that it was when it was last seen."""
+    """Return the vertices that names mean; for a file, the version when it was last seen."""
     given = [names] if isinstance(names, str) else list(names)
     with store.database.read() as connection:
         for name in given:
@@ -39,22 +39,22 @@ def now_named(store: Store, names: Names) -> list[str]:
 
 
 def ancestors(store: Store, names: Names, *, revisions: bool = False) -> Listed[str]:
-    """All that these came from, oldest first."""
+    """Return all vertices that these came from, oldest first."""
     return things(store, _graph(store, revisions).ancestors(now_named(store, names)), "nothing that was recorded")
 
 
 def descendants(store: Store, names: Names, *, revisions: bool = False) -> Listed[str]:
-    """All that came from these, oldest first."""
+    """Return all vertices that came from these, oldest first."""
     return things(store, _graph(store, revisions).descendants(names), "nothing that was recorded")
 
 
 def blame(store: Store, names: Names, *, revisions: bool = False) -> Blamed:
-    """Who is responsible for these, each with what they did or made."""
+    """Return the agents responsible for these, each with what they did or made."""
     return Blamed(_graph(store, revisions).blame(now_named(store, names)))
 
 
 def versions(store: Store, name: str) -> Listed[str]:
-    """The versions of a file, oldest first."""
+    """Return the versions of a file, oldest first."""
     graph = store.graph
     first = graph.ids.of(graph.numbers(name).tolist()[:1])[0]
     artifact = graph[first].get("artifact")
@@ -63,7 +63,7 @@ def versions(store: Store, name: str) -> Listed[str]:
 
 
 def diff(store: Store, one: str, other: str) -> Difference:
-    """What differs between two activities, or two files as they are now."""
+    """Compare two activities, or the latest versions of two files."""
     return compare(store.graph, *now_named(store, [one, other]))
 
 
@@ -72,7 +72,7 @@ def _graph(store: Store, revisions: bool) -> Graph:
 
 
 def things(store: Store, ids: Sequence[str], empty: str) -> Listed[str]:
-    """Vertices of the graph as a table: what they are, by whom, when, and whether a file is still so."""
+    """List vertices as a table: kind, agents, time, and whether a version of a file is the current one."""
     graph = store.graph
     current: dict[str, str | None] = {}
 
@@ -98,7 +98,7 @@ def things(store: Store, ids: Sequence[str], empty: str) -> Listed[str]:
 
 
 def about(properties: dict[str, Any], is_activity: bool) -> str:
-    """What identifies a thing, in a few words: the command of an activity and how it ended, a file's size."""
+    """Describe a vertex in a few words: the command of an activity and how it ended, or the size of a file."""
     if is_activity:
         status = properties.get("exit_code")
         failed = f" (exit status {status})" if status else f" ({properties['error']})" if "error" in properties else ""
@@ -108,7 +108,7 @@ def about(properties: dict[str, Any], is_activity: bool) -> str:
 
 
 def how(store: Store, name: str, direction: str) -> str:
-    """What made or used something that is known as a whole, in a sentence."""
+    """Say in a sentence which activities made or used a file."""
     graph = store.graph
     number, edges = graph.ids.number(name), graph.edge_table
     backward = direction == "backward"

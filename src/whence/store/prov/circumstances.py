@@ -1,6 +1,6 @@
-"""What is known around an answer: what was done on the way, by whom, by which command and at which commit.
+"""The context of an answer: its activities, people, commands and commits.
 
-Only what lies on the way is read, not the whole project.
+Only the records of the answer's datasets and activities are read, not the whole project.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SOME = 500  # names in one statement
 
 
 def circumstances(store: Store, names: Sequence[str], labels: Sequence[str]) -> Circumstances:
-    """What is known of datasets that were reached, and of activities on the way."""
+    """Read the context of the datasets and activities of an answer."""
     with store.database.read() as connection:
         entities = _entities(connection, names)
-        unknown = {*names} - {name for name, _ in entities.values()}  # the first version of an array has its name
+        unknown = {*names} - {name for name, _ in entities.values()}  # the first version of an array has no suffix
         entities |= _entities(connection, {name.removesuffix("@v1") for name in unknown})
         made = list(_related(connection, entities))
         numbers = _numbers(connection, labels) | {activity for _, activity in made}
@@ -59,7 +59,7 @@ def _entities(connection: sa.Connection, names: Iterable[str]) -> dict[int, tupl
 
 
 def _related(connection: sa.Connection, entities: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(entity, activity): what generated each, and the commits that wrote it down."""
+    """Yield (entity, activity) for the activities that generated an entity, and the commits that contain it."""
     made, said = t.was_generated_by.c, t.statements.c
     for some in _batches(entities):
         for row in connection.execute(sa.select(made.entity, made.activity).where(made.entity.in_(some))):
@@ -73,7 +73,7 @@ def _related(connection: sa.Connection, entities: Iterable[int]) -> Iterator[tup
 
 
 def _numbers(connection: sa.Connection, labels: Sequence[str]) -> set[int]:
-    """The activities that have these labels."""
+    """Return the ids of the activities with these labels."""
     of = t.activities.c
     wanted, found = set(labels), set[int]()
     ids = {int(end) for each in wanted if (end := each.rpartition("#")[2]).isdecimal() and len(end) < 18}

@@ -1,4 +1,4 @@
-"""The dataset that a name stands for: itself, or the version that a file was when it was last seen."""
+"""Finding the dataset that a name means; for a file, the version when it was last seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whence.store.recording.artifacts import latest_version
 
 
 def dataset_meant(connection: sa.Connection, name: str) -> str | None:
-    """What a name stands for, None if nothing; the end of a path is enough if only one file's path ends that way."""
+    """Return the dataset that a name means, or None. The end of a file's path is enough if it is unique."""
     if _is_dataset(connection, name):
         return name
     artifact, version = split_version(name)

@@ -1,4 +1,4 @@
-"""Taking a graph into the log: its vertices become entities, activities and agents, its edges rows or statements."""
+"""Importing a graph: its vertices become entities, activities and agents, its edges become rows or statements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _KINDS = {"entity": t.entities, "activity": t.activities, "agent": t.agents}
 _FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SIMPLE = (str, int, bool, type(None))
-_SOME = 20_000  # vertices that are taken at a time: their properties are in memory twice
+_SOME = 20_000  # vertices in one batch; their properties are in memory twice
 Row = dict[str, Any]
 
 
@@ -46,19 +46,19 @@ class Imported:
         return "imported " + ", ".join(counted(*part) for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
 def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = None) -> Imported:
-    """Record a graph: all of it, or, on any error, nothing. What is there already is not recorded again.
+    """Record a graph in one transaction. What is in the log already is not recorded again.
 
-    An id that the log knows with other values of a property is an error, Redefined.
+    Raise Redefined if the log has an id with other values of a property.
     """
     kinds = [KINDS[kind] for kind in graph.kinds.tolist()]
     for name, kind in zip(graph.ids, kinds, strict=True):
         name_of(name, kind)
-    # What is known already may get more edges: whoever has read it reads all of it again, as after a removal.
+    # Vertices in the log may get more edges, so `removing` makes readers read the whole graph again.
     with store.database.write("import into", removing=True) as connection:
         for prefix, uri in (prefixes or {}).items():
             _prefix(connection, prefix, uri)
@@ -75,7 +75,7 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
 
 
 def prefixes_of(store: Store) -> dict[str, str]:
-    """What the prefixes in the names of a log mean, according to the documents that were imported."""
+    """Return the URIs of the prefixes in names, from the imported documents."""
     with store.database.read() as connection:
         return {row.prefix: row.uri for row in connection.execute(sa.select(t.prefixes))}
 
@@ -90,20 +90,20 @@ def _prefix(connection: sa.Connection, prefix: str, uri: str) -> None:
 
 
 class _VertexWriter:
-    """Takes vertices: those that are new are inserted some at a time, those that are known are compared."""
+    """Imports vertices: new ones are inserted in batches, those in the log are compared."""
 
     def __init__(self, connection: sa.Connection, count: int) -> None:
         self.connection = connection
         self.time = now()
-        self.numbers = np.zeros(count, np.int64)  # the id in the catalog of each vertex of the graph
+        self.numbers = np.zeros(count, np.int64)  # the id in the catalog of each vertex
         self.counts: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.known = self._known()
         of = t.snapshots.c
         self.taken = {(row.artifact, row.version) for row in connection.execute(sa.select(of.artifact, of.version))}
-        self.new: dict[str, list[tuple[int, Row]]] = {kind: [] for kind in KINDS}  # vertices to be inserted
+        self.new: dict[str, list[tuple[int, Row]]] = {kind: [] for kind in KINDS}  # vertices to insert
 
     def _known(self) -> dict[str, tuple[str, int, Row]]:
-        """What the log has, by the ids of its graph."""
+        """Return the vertices in the log by their ids in its graph."""
         found: dict[str, tuple[str, int, Row]] = {}
         e, g = t.entities.c, t.agents.c
         for agent in self.connection.execute(sa.select(g.id, g.name, g.kind, g.properties).order_by(g.id.desc())):
@@ -146,7 +146,7 @@ class _VertexWriter:
         self.new[kind].append((number, row))
 
     def _known_vertex(self, name: str, kind: str, known: tuple[str, int, Row], properties: Row) -> None:
-        """Something that the log has: what is new of it is added, and nothing may contradict."""
+        """Add new properties to a vertex of the log; raise Redefined if a property has another value."""
         added, columns = {key: value for key, value in properties.items() if value is not None}, Row()
         if kind == "activity":
             columns = {key: value for key, value in _times(name, added).items() if value is not None}
@@ -168,7 +168,7 @@ class _VertexWriter:
             self.connection.execute(table.update().where(table.c.id == number).values(**new))
 
     def write_vertices(self) -> None:
-        """Insert what is new so far; these vertices then have a number in the catalog."""
+        """Insert the new vertices so far, which gives them ids in the catalog."""
         for kind, new in self.new.items():
             if not new:
                 continue
@@ -181,7 +181,7 @@ class _VertexWriter:
             new.clear()
 
     def _write_versions(self, entities: list[tuple[int, Row]]) -> None:
-        """A version of a file that is described as the log describes them is one."""
+        """Record entities with the properties of a version of a file as such versions."""
         found = []
         for id, properties in entities:
             artifact, version = properties.get("artifact"), properties.get("version")
@@ -194,7 +194,7 @@ class _VertexWriter:
 
 
 def _recorded(properties: Row, where: str) -> Row:
-    """Properties as the catalog holds them; most need no change."""
+    """Convert properties for the catalog; most need no change."""
     if all(type(value) in _SIMPLE for value in properties.values()):
         return properties
     found: Row = plain(several(properties), where)
@@ -203,14 +203,15 @@ def _recorded(properties: Row, where: str) -> Row:
 
 @lru_cache(4096)
 def _printable(value: object) -> str:
-    """A value as text that every catalog can hold, and that is not too long for a name."""
+    """Return a value as a printable string that is short enough for a name."""
     return "".join(each for each in str(value) if each.isprintable())[:400].strip()
 
 
 def _times(activity: str, properties: Row) -> Row:
-    """When an activity started and ended, in UTC as the catalog writes it; None if the properties do not say.
+    """Return when an activity started and ended, in UTC and in the format of the catalog; None if unknown.
 
-    Properties that say no more are removed. The time as it was written, with its zone, stays under PROV's name.
+    Properties with the same value are removed. A time in another format, such as with a zone, stays as a property
+    with PROV's name.
     """
     found = Row()
     for column, prov in (("started", "prov:startTime"), ("ended", "prov:endTime")):
@@ -228,15 +229,15 @@ def _times(activity: str, properties: Row) -> Row:
 
 
 def _created(properties: Row) -> str | None:
-    """When an entity was created, if a property says so as the catalog writes it; the property is then removed."""
+    """Return the property `created` and remove it, if it has the format of the catalog; else None."""
     moment = _in_utc(properties.get("created"))
     if moment is None or moment.strftime(_FORMAT) != properties["created"]:
-        return None  # another spelling, or no time at all, stays a property as any other
+        return None  # other values stay a property
     return str(properties.pop("created"))
 
 
 def _in_utc(value: object) -> dt.datetime | None:
-    """A point in time, in UTC; without a zone it is taken as UTC."""
+    """Parse a time; without a zone it is UTC. None if it is not a time."""
     if not isinstance(value, str):
         return None
     try:

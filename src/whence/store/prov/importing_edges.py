@@ -1,4 +1,4 @@
-"""Taking the edges of a graph into the log, by column: rows of their tables, or statements if they have attributes."""
+"""Importing the edges of a graph, by column: rows of their tables, or statements if they have attributes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whence.store.values import plain, several
 if TYPE_CHECKING:
     from whence.graph import Graph
 
-# Relations with a table of their own, and the columns that hold their two ends.
+# Relations with a table of their own, and the columns for source and target.
 _TABLES = {
     "used": (t.used, "activity", "entity"),
     "wasGeneratedBy": (t.was_generated_by, "entity", "activity"),
@@ -31,30 +31,30 @@ Keys = set[tuple[Any, ...]]
 
 
 class EdgeTaker:
-    """Takes the edges of a graph whose vertices have these ids in the catalog."""
+    """Imports the edges of a graph whose vertices have these ids in the catalog."""
 
     def __init__(self, connection: sa.Connection, graph: Graph, ids: Ints, time: str) -> None:
         self.connection, self.graph, self.ids, self.time = connection, graph, ids, time
 
     def take(self) -> int:
-        """Write what the log does not have; how many edges that is."""
+        """Write the edges that the log does not have; return their number."""
         edges = self.graph.edge_table
         described = self._described()
         as_statements = described | ~np.isin(edges.relation, [CODES[name] for name in _TABLES])
-        rows = np.zeros(len(edges), np.bool_)  # those whose row is new
+        rows = np.zeros(len(edges), np.bool_)  # edges whose row is new
         for relation in _TABLES:
             own = np.flatnonzero(edges.relation == CODES[relation])
             rows[own[self._rows(relation, own)]] = True
         return int((rows | self._statements(np.flatnonzero(as_statements))).sum())
 
     def _described(self) -> NDArray[np.bool_]:
-        """The edges that have attributes, or the ends and the relation of one that has: each is written down."""
+        """Return which edges have attributes, or equal an edge that has: each of these becomes a statement."""
         edges, count = self.graph.edge_table, len(self.graph) + 1
         key = (edges.relation.astype(np.int64) * count + edges.source) * count + edges.target
         return np.isin(key, key[self.graph.edge_properties.having_any()])
 
     def _rows(self, relation: str, own: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Insert the rows of a relation that has a table; the places of those that were not there, each once."""
+        """Insert the new rows of a relation with a table; return their indices in `own`, without duplicates."""
         if not len(own):
             return own
         table, source, target = _TABLES[relation]
@@ -75,7 +75,7 @@ class EdgeTaker:
         return first
 
     def _positions(self, table: sa.Table, activities: Ints) -> Ints:
-        """Places among what an activity used, or made, behind those that there are."""
+        """Return positions among the inputs or outputs of activities, after the existing ones."""
         order = np.argsort(activities, kind="stable")
         grouped = activities[order]
         starts = np.flatnonzero(np.diff(grouped, prepend=-1))
@@ -89,7 +89,7 @@ class EdgeTaker:
         return found
 
     def _statements(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Write edges down with their attributes; which of all edges were not there so."""
+        """Write edges with their attributes as statements; return a mask of the edges that were new."""
         edges, new = self.graph.edge_table, np.zeros(len(self.graph.edge_table), np.bool_)
         if not len(rows):
             return new

@@ -1,6 +1,7 @@
-"""The log as a project graph: datasets, operations and people as W3C PROV in memory, for segments and summaries.
+"""The log as a W3C PROV graph in memory: datasets, operations and people, for segments and summaries.
 
-Vertices and edges are read at once; of properties only the texts, which are taken apart when a question needs them.
+Vertices and edges are read immediately. Properties are read as JSON strings, which are parsed when a question needs
+them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from whence.store.prov.statements import Numbering, Relations, joined
 
 @dataclass(frozen=True)
 class _VertexTable:
-    """One kind of vertices: its table, the columns that are properties, and those that hold properties as JSON."""
+    """One kind of vertex: its table, the columns that are properties, and the columns with properties as JSON."""
 
     table: sa.Table
     columns: dict[str, str]
@@ -37,7 +38,7 @@ _PARTS = (
     _VertexTable(t.activities, {"name": "command", "started": "started", "ended": "ended"}, ("args", "properties")),
     _VertexTable(t.agents, {"name": "name", "kind": "kind"}, ("properties",)),
 )
-_EDGES = {  # relation: its source and target, each with the kind it is of
+_EDGES = {  # relation: source and target, each with the kind of its vertices
     "used": (t.used.c.activity, 1, t.used.c.entity, 0),
     "wasGeneratedBy": (t.was_generated_by.c.entity, 0, t.was_generated_by.c.activity, 1),
     "wasDerivedFrom": (t.was_derived_from.c.generated, 0, t.was_derived_from.c.used, 0),
@@ -48,7 +49,7 @@ _EDGES = {  # relation: its source and target, each with the kind it is of
 
 @dataclass(frozen=True)
 class _Read:
-    """What the catalog has of one kind, by column: names, properties, documents of properties, identifiers."""
+    """The vertices of one kind, by column: names, properties, JSON documents of properties, identifiers."""
 
     part: _VertexTable
     rows: list[Batch]
@@ -66,7 +67,7 @@ class _Read:
         return [value for batch in self.rows for value in batch.values(place)]
 
     def properties(self, start: int) -> Iterable[tuple[str, Ints, list[Any]]]:
-        """Names of properties with the vertices that have them and the values; `start` is the number of the first."""
+        """Yield each property with the vertices that have it and their values; `start` is the first vertex."""
         everyone, names = np.arange(start, start + len(self.ids)), list(self.part.columns.values())
         for place, name in enumerate(names, 1):
             if name != "command":
@@ -85,15 +86,15 @@ class _Read:
                         values.append(value)
             for name, (rows, values) in gathered.items():
                 yield name, np.array(rows, np.int64), values
-        if "command" in names:  # last: an operation's name is its command only if it has no other
+        if "command" in names:  # last: the name is the command only if there is no other
             yield "command", everyone, self.column(names.index("command") + 1)
 
 
 def graph_of(connection: sa.Connection) -> Graph:
-    """The graph of all that the catalog holds.
+    """Return the graph of the whole catalog.
 
-    A dataset is called by its name, an operation `name#number`, or by the id it was imported with, a person by name;
-    where a dataset has that name, they are `activity:name#number` and `agent:name`.
+    The id of a dataset is its name; of an operation, `name#number` or the id it was imported with; of a person, their
+    name. If a dataset has the same name, the ids are `activity:name#number` and `agent:name`.
     """
     found = [_Read.of(connection, part) for part in _PARTS]
     numbering = Numbering(tuple(each.ids for each in found))
@@ -114,7 +115,7 @@ def graph_of(connection: sa.Connection) -> Graph:
 
 
 def _names_of_vertices(found: Sequence[_Read]) -> Ids:
-    """What vertices are called; an index of the catalog sees to it that no two datasets have the same name."""
+    """Return the ids of vertices; an index of the catalog ensures that names of datasets are unique."""
     entities, activities, agents = found
     columns = (activities.column(0), activities.ids.tolist(), activities.column(-1))
     labels = [identifier or f"{name}#{number}" for name, number, identifier in zip(*columns, strict=True)]
@@ -137,7 +138,7 @@ def _free_name(name: str, prefix: str, taken: set[str]) -> str:
 
 
 def _property_column(parts: list[tuple[Ints, list[Any]]]) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[Any]]:
-    """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
+    """Return a column by ascending row; if a row has two values (an argument and a property), the first is used."""
     rows = _concatenated([own for own, _ in parts])
     values = [value for _, own in parts for value in own]
     if (rows[1:] > rows[:-1]).all():
@@ -151,7 +152,7 @@ def _concatenated(parts: Sequence[Ints]) -> Ints:
 
 
 def _edges_of_relation(connection: sa.Connection, relation: str, numbering: Numbering) -> tuple[Ints, Ints]:
-    """The edges of one relation, each once, as numbers of vertices."""
+    """Return the edges of one relation as indices of vertices, without duplicates."""
     source, source_kind, target, target_kind = _EDGES[relation]
     found = pairs(connection, source, target)
     ends = [numbering.of(kind, own) for kind, own in zip((source_kind, target_kind), found, strict=True)]

@@ -1,4 +1,4 @@
-"""PROV statements with attributes, and those of relations that have no table: from the catalog into the graph."""
+"""Reading PROV statements, with attributes or of relations without a table, into the graph."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from whence.graph.model import KINDS
 from whence.store.catalog import schema as t
 from whence.store.catalog.columns import Batch, Ints, batches
 
-Relations = dict[str, tuple[Ints, Ints]]  # the two ends of the edges of each relation, as numbers of vertices
+Relations = dict[str, tuple[Ints, Ints]]  # sources and targets of edges by relation, as indices of vertices
 
 
 @dataclass(frozen=True)
 class Numbering:
-    """The vertices of a graph: entities, activities and agents, each by the ids of their table, ascending."""
+    """The vertices of a graph: entities, activities and agents, each by ascending ids of their table."""
 
     ids: tuple[Ints, ...]
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The number of the first vertex of each kind, and how many there are in all."""
+        """The index of the first vertex of each kind, and the number of all vertices."""
         return tuple(int(each) for each in np.cumsum([0, *map(len, self.ids)]))
 
     def of(self, kind: int, ids: Ints) -> Ints:
-        """The numbers of the vertices of one kind that have these ids."""
+        """Return the indices of vertices of one kind by their ids."""
         own = self.ids[kind]
-        if len(own) and own[-1] - own[0] == len(own) - 1:  # none was ever deleted in between
+        if len(own) and own[-1] - own[0] == len(own) - 1:  # ids without gaps
             return ids + (self.starts[kind] - int(own[0]))
         return np.searchsorted(own, ids) + self.starts[kind]
 
     def key(self, source: Ints, target: Ints) -> Ints:
-        """A number for each pair of vertices."""
+        """Encode each pair of vertices as one integer."""
         return source * (self.starts[3] + 1) + target
 
     def ends(self, key: Ints) -> tuple[Ints, Ints]:
-        """The pairs of these numbers."""
+        """Decode the integers of `key` into pairs of vertices."""
         return key // (self.starts[3] + 1), key % (self.starts[3] + 1)
 
 
 def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) -> Columns:
-    """Take the statements into the edges, and return their attributes.
+    """Add the statements to the edges, and return their attributes.
 
-    A statement with attributes stands for the same one without.
+    A statement replaces the edge of the same relation with the same ends.
     """
     names = ["relation", "source_kind", "source", "target_kind", "target", "properties"]
     read = list(batches(connection, t.statements, names))
@@ -56,7 +56,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
         return Columns()
     relation = np.array([value for batch in read for value in batch.values(0)])
     source, target = (_vertex_numbers(read, place, numbering) for place in (1, 3))
-    found_at: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
+    found_at: list[tuple[Ints, Ints]] = []  # indices of statements and of their edges
     row = 0
     for name in dict.fromkeys([*edges, *relation.tolist()]):
         own = np.flatnonzero(relation == name)
@@ -86,7 +86,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
 
 
 def _vertex_numbers(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
-    """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
+    """Return the vertices at one end of the statements: column `place` has their kinds, the next their ids."""
     kinds = np.array([value for batch in read for value in batch.values(place)])
     ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)
     found = np.zeros(len(ids), np.int64)

@@ -38,20 +38,20 @@ class Activity:
     def __init__(self, store: Store, name: str, command: str | None, agent: str | None, properties: Mapping[str, Any]):
         store.database.require_writable()
         self.name = name_of(name, "activity")
-        self.id: str | None = None  # in the graph; known once it is recorded
-        self.outputs: dict[str, str] = {}  # what each thing that was generated is called in the graph, likewise
+        self.id: str | None = None  # in the graph; set when it is recorded
+        self.outputs: dict[str, str] = {}  # ids in the graph by name; set when it is recorded
         self.inputs: dict[str, str] = {}
         self._store = store
         self._agent = None if agent is None else name_of(agent, "agent")
         self._project = artifacts.project_of(store.where)
         self._properties: dict[str, Any] = {"command": name if command is None else command}
-        self._used: dict[str, Content | None] = {}  # by what it was called; None: a dataset of the log
-        # By what it was called: the path of a file, a content, or None for a dataset; and what it was derived from.
+        self._used: dict[str, Content | None] = {}  # by name; None: a dataset of the log
+        # By name: the path of a file, a content, or None for a dataset; and the inputs it was derived from.
         self._generated: dict[str, tuple[str | Content | None, tuple[str, ...]]] = {}
-        self._copies: dict[str, str] = {}  # datasets that were generated, and the dataset that each is a copy of
+        self._copies: dict[str, str] = {}  # generated datasets, and the dataset that each is a copy of
         self._removed: dict[str, Gone] = {}
-        self.removed: dict[str, str] = {}  # what was removed, and the version it was, if that is known
-        self.started = now()  # what records something afterwards sets it to when that began
+        self.removed: dict[str, str] = {}  # removed files with their version, if known
+        self.started = now()  # code that records an activity afterwards sets it to the real start
         self._ended: str | None = None
         self._files: Files | None = None
         self.note(**properties)
@@ -110,7 +110,7 @@ class Activity:
         return self
 
     def _meant(self, thing: object, *, may_come: bool = False) -> tuple[str, bool]:
-        """What a thing is called, and whether it is a file: a string is a dataset if there is one of that name."""
+        """Return the name of a thing, and whether it is a file; a string is a dataset if there is one of that name."""
         if not isinstance(thing, (str, os.PathLike)) or isinstance(os.fspath(thing), bytes):
             raise BadType(f"{self.name!r}: give the name of a dataset or the path of a file, not {thing!r}")
         if isinstance(thing, str):
@@ -131,7 +131,7 @@ class Activity:
     # --- the block
 
     def __enter__(self) -> Self:
-        """What NumPy and pandas read and write in the block counts as used and generated."""
+        """Record files that NumPy and pandas read and write in the block as used and generated."""
         self._files = Files(self._store, self)
         self._files.start()
         return self
@@ -169,7 +169,7 @@ class Activity:
         self._ended = ended
 
     def _is_unchanged(self, key: str, content: Content) -> bool:
-        """Whether a file was read and holds the same content at the end: then nothing was generated."""
+        """Whether a file was read and has the same content at the end, so that nothing was generated."""
         before = self._used.get(key)
         return before is not None and before.hash == content.hash
 
@@ -198,7 +198,7 @@ class Activity:
             {"name": self.name, "args": {}, "started": self.started, "ended": ended, "properties": self._properties},
         )  # fmt: skip
         connection.execute(t.was_associated_with.insert().values(activity=activity, agent=agent))
-        # What is used comes first: a file that is read and rewritten is used in its old version.
+        # Inputs come first: a file that is read and rewritten is used in its old version.
         self.inputs = {
             key: key if content is None else artifacts.found(connection, content)[1]
             for key, content in self._used.items()

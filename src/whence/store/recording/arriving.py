@@ -1,4 +1,4 @@
-"""What is passed to tracked calls, and what the log says of it: drafts of operations and notes of datasets."""
+"""Arguments of tracked calls: drafts of the operations to record, and notes of datasets."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ OPERATIONS = {
     "same": "same", "view": "view", "copy": "copy", "joined": "join", "picked": "pick", "table": "columns",
     "new": "part",
 }  # fmt: skip
-"""What the operation is called that links an argument, by how it was recognised."""
+"""The name of the operation that links an argument, by how the argument was recognised."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """An operation to be recorded, and the datasets that it needs."""
+    """An operation to record, and the datasets that it needs."""
 
     operation: str
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
     shapes: dict[str, Shape] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)  # names that may be there already
+    given: set[str] = field(default_factory=set)  # names that may exist already
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)  # of datasets
-    revisions: dict[str, str] = field(default_factory=dict)  # versions, and what each was before
-    chosen: set[str] = field(default_factory=set)  # names that users gave
+    revisions: dict[str, str] = field(default_factory=dict)  # versions, each with the version before
+    chosen: set[str] = field(default_factory=set)  # names chosen by users
 
     def needs(self, name: str, shape: Shape, *, there: bool, **properties: Any) -> str:
-        """A dataset takes part."""
+        """Add a dataset to the draft and return its name."""
         self.shapes[name] = shape
         if there:
             self.given.add(name)
@@ -47,7 +47,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """An array of which a part was passed to a call, before anything was known of it."""
+    """A new array of which a view was passed to a call."""
 
     array: Any
     variable: str
@@ -60,21 +60,21 @@ class Arrived:
     """An array as it was passed to a call, before the function ran."""
 
     value: Any
-    array: Any  # the numbers behind it; None if it is not an array
+    array: Any  # the array with its values; None if it is not an array
     found: Arrival | None
-    object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
+    object: tuple[bytes, str | None] | None = None  # for a table: its digest, and its dataset if known
     variable: str | None = None
     suspicious: bool = False  # whether it may have been computed from results
-    itself: Seen | None = None  # what other arguments of the same call know it by
-    base: Base | None = None  # the array that it is a part of, if the program holds that
+    itself: Seen | None = None  # by which other arguments of the same call find it
+    base: Base | None = None  # the array that it is a view of, if the program has a variable for it
 
 
 Handed = tuple[tuple[Arrived, ...], CodeLine]
-"""What was passed to a call, and where."""
+"""The arguments of a call, and the line of the call."""
 
 
 def note_of(found: Arrival, names: Sequence[str], place: CodeLine) -> str:
-    """What the log says of an argument that was recognised in this way, by these datasets."""
+    """Return the note for an argument that was recognised in this way, from these datasets."""
     names = list(dict.fromkeys(names))
     some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if found.how == "copy":

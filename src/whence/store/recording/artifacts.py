@@ -1,4 +1,4 @@
-"""Artifacts: files by their content. Each content that was seen is a version, an entity; versions form a chain."""
+"""Artifacts: each content of a file that was seen is a version, an entity; versions form a chain."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an artifact held: of a file its name, where it lies, and the SHA-256 of its bytes.
+    """The content of an artifact: for a file, its name, path, and the SHA-256 of its bytes.
 
-    Of anything else (a table, say) `hash` is whatever differs if the content does. `properties` are the version's.
+    For other artifacts, such as tables, `hash` is any string that differs if the content does. `properties` are those
+    of the version.
     """
 
     artifact: str
@@ -45,20 +46,20 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A file that was removed: its name, and the size and the time of the last change that it had."""
+    """A removed file: its name, size and modification time."""
 
     artifact: str
     size: int
-    changed: int  # in nanoseconds, as os.stat has it
+    changed: int  # nanoseconds, as in os.stat
 
 
 def project_of(where: str) -> Path:
-    """The directory that artifacts are named relative to: the one that the log lies in."""
+    """Return the directory that names of artifacts are relative to: the one that contains the log."""
     return Path.cwd() if "://" in where else Path(where).absolute().parent
 
 
 def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
-    """What a file is called: its path within the project, else its whole path.
+    """Return the name of a file: its path relative to the project, else its absolute path.
 
     >>> artifact_name("/home/ada/project/data/raw.csv", Path("/home/ada/project"))
     'data/raw.csv'
@@ -69,7 +70,7 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
             whole = place.relative_to(root)
             break
     name = whole.as_posix()
-    # File names may hold anything, names in a log may not. A backslash is escaped to distinguish it from an escape.
+    # File names may have any characters, names in a log may not. Backslashes are escaped, too, to keep names unique.
     if not name.isprintable() or name != name.strip() or "\\" in name:
         name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
     if len(name) > LONGEST_NAME - 20:
@@ -78,7 +79,7 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
 
 
 def content_of(path: str | os.PathLike[str], project: Path) -> Content:
-    """The content of a file as it is now."""
+    """Return the current content of a file."""
     digest, size = hashlib.sha256(), 0
     try:
         with open(path, "rb") as file:
@@ -93,7 +94,7 @@ def content_of(path: str | os.PathLike[str], project: Path) -> Content:
 
 
 def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
-    """The version that a file was found to be: the last that has its content, or else a new one."""
+    """Return the version of a file that was read: the latest with its content, else a new one."""
     of = t.snapshots.c
     chosen = sa.select(of.entity, of.version).where(of.artifact == content.artifact, of.hash == content.hash)
     known = connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
@@ -103,11 +104,10 @@ def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
 
 
 def made(connection: sa.Connection, content: Content, agent: int, used: Collection[int] = ()) -> tuple[int, str]:
-    """The version that a file was made: the one that has this content if there is one, else a new one.
+    """Return the version of a file that was written: the one with this content if there is one, else a new one.
 
-    Equal content is another version only if it was made out of what came from the first (`used`, entities): that
-    version would otherwise be older than itself. A new version is a revision of the one before, and derived from it
-    only if that was used.
+    Equal content is a new version only if the entities in `used` came from the known version, which would otherwise
+    come from itself. A new version is a revision of the one before, and derived from it only if that is in `used`.
     """
     of = t.snapshots.c
     equal = sa.select(of.entity, of.version).where(of.artifact == content.artifact, of.hash == content.hash)
@@ -150,7 +150,7 @@ def _came_from(connection: sa.Connection, entities: Collection[int], origin: int
 
 
 def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int) -> str | None:
-    """The hash of the latest version of a file, if it has its size and was last changed before that was recorded."""
+    """Return the hash of the latest version of a file, if the size is equal and the file was not changed since."""
     latest = _latest(connection, artifact)
     if latest is None or not _is_unchanged(connection, latest, size, changed):
         return None
@@ -158,7 +158,7 @@ def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int)
 
 
 def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
-    """The version that a file was when it was removed; None if it may have been changed since one was recorded."""
+    """Return the version of a removed file; None if it may have been changed after its latest version."""
     latest = _latest(connection, gone.artifact)
     if latest is None:
         return None
@@ -177,7 +177,7 @@ def _is_unchanged(connection: sa.Connection, latest: sa.Row[*tuple[Any, ...]], s
 
 
 def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int) -> None:
-    """Say that these versions ceased to be by what the activity did."""
+    """Record that the activity invalidated these versions."""
     rows = [
         {"relation": "wasInvalidatedBy", "source_kind": "entity", "source": each, "target_kind": "activity",
          "target": activity, "properties": {}}
@@ -188,7 +188,7 @@ def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int
 
 
 def _latest(connection: sa.Connection, artifact: str) -> sa.Row[*tuple[Any, ...]] | None:
-    """The version that the artifact was when it was last seen, which an older content may be again; `made`: when."""
+    """Return the version of the artifact when it was last seen, which may be an old one; `made` is when it was made."""
     of = t.snapshots.c
     chosen = sa.select(of.entity, of.version, of.hash, _last(t.was_generated_by).label("made"))
     seen = sa.func.coalesce(_last(t.was_generated_by), ""), sa.func.coalesce(_last(t.used), "")
@@ -198,14 +198,14 @@ def _latest(connection: sa.Connection, artifact: str) -> sa.Row[*tuple[Any, ...]
 
 
 def _last(table: sa.Table) -> sa.ScalarSelect[Any]:
-    """When the last activity ended that made, or used, a version."""
+    """Return a subquery for the time when the last activity that made, or used, a version ended."""
     joined = table.join(t.activities, t.activities.c.id == table.c.activity)
     ended = sa.select(sa.func.max(t.activities.c.ended)).select_from(joined)
     return ended.where(table.c.entity == t.snapshots.c.entity).scalar_subquery()
 
 
 def latest_version(connection: sa.Connection, artifact: str) -> str | None:
-    """The name of the version that the artifact was when it was last seen; None if it never was."""
+    """Return the name of the version of the artifact when it was last seen; None if it never was."""
     latest = _latest(connection, artifact)
     if latest is None:
         return None
@@ -234,9 +234,9 @@ def _add_version(
 
 
 def _next_version(connection: sa.Connection, artifact: str) -> tuple[str, int]:
-    """The name and the number of the next version."""
+    """Return the name and the number of the next version."""
     last = sa.select(sa.func.max(t.snapshots.c.version)).where(t.snapshots.c.artifact == artifact)
     version = int(connection.execute(last).scalar_one() or 0) + 1
     while connection.execute(sa.select(t.entities.c.id).where(t.entities.c.name == f"{artifact}@v{version}")).first():
-        version += 1  # a dataset that somebody called so
+        version += 1  # a dataset has this name
     return f"{artifact}@v{version}", version

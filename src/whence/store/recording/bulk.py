@@ -1,4 +1,4 @@
-"""Many calls in few statements: what waited is written at a cost of microseconds a call."""
+"""Writing many calls in few statements, in microseconds for each call."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 @dataclass(slots=True)
 class Call:
-    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name.
+    """A call to record. `shapes` are those of all its arrays; arrays in `given` may exist already.
 
-    Without an operation it is the arrays alone that are recorded.
+    If `operation` is empty, only the arrays are recorded.
     """
 
     operation: str
@@ -36,14 +36,14 @@ class Call:
     args: dict[str, Any]
     started: str
     reused: bool
-    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of its arrays
-    revisions: Mapping[str, str] = field(default_factory=dict)  # versions, and what each was before
-    chosen: Collection[str] = ()  # names that users gave
+    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by array
+    revisions: Mapping[str, str] = field(default_factory=dict)  # versions, each with the version before
+    chosen: Collection[str] = ()  # names chosen by users
     where: Mapping[str, Any] = field(default_factory=dict)  # the script and the line of the call
 
 
 def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, str]]:
-    """Record the calls; for each, the arrays that another program's took the names of, and what they are called now."""
+    """Record the calls; return for each the arrays with new names, because another program took the old ones."""
     if not calls:
         return []
     names = {name for call in calls for name in call.shapes}
@@ -123,7 +123,7 @@ def _present(connection: sa.Connection, names: set[str]) -> dict[str, tuple[int,
 def _renamed_outputs(
     connection: sa.Connection, calls: Sequence[Call], present: Mapping[str, tuple[int, Shape]]
 ) -> list[Mapping[str, str]]:
-    """Names that were free when the call was made and are not any more."""
+    """Choose new names for arrays whose names another program took after the call."""
     lost = {name for call in calls for name in call.shapes if name in present and name not in call.given}
     if not lost:
         return [{} for _ in calls]
@@ -133,12 +133,12 @@ def _renamed_outputs(
     for name in sorted(lost):
         fresh[name] = free(f"{name}@v2" if name in chosen and family_of(name)[1] == 1 else name, taken)
         taken.add(fresh[name])
-    # An array keeps its new name in the calls that come after the one that made it.
+    # An array keeps its new name in later calls.
     return [{name: fresh[name] for name in call.shapes if name in fresh} for call in calls]
 
 
 def _properties(calls: Sequence[Call], renamed: Sequence[Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-    """What is to be said of each dataset."""
+    """Return the properties of each dataset."""
     found: dict[str, dict[str, Any]] = {}
     for call, other in zip(calls, renamed, strict=True):
         for name, own in call.properties.items():
@@ -147,13 +147,13 @@ def _properties(calls: Sequence[Call], renamed: Sequence[Mapping[str, str]]) -> 
 
 
 def _versioned(name: str) -> dict[str, Any]:
-    """The properties by which a version is known to be one of its array."""
+    """Return the properties that mark a dataset as a version of an array."""
     own, version = family_of(name)
     return {"artifact": own, "version": version} if version > 1 else {}
 
 
 def _describe(connection: sa.Connection, properties: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add to what is said of datasets that were defined before."""
+    """Add properties to existing datasets."""
     for name, own in properties.items():
         of = t.entities.c
         known = connection.execute(sa.select(of.properties).where(of.name == name)).scalar_one()
@@ -162,7 +162,7 @@ def _describe(connection: sa.Connection, properties: Mapping[str, Mapping[str, A
 
 
 def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> list[int]:
-    """Insert rows; their ids, in order."""
+    """Insert rows and return their ids, in order."""
     if not rows:
         return []
     statement = sa.insert(table).returning(table.c.id, sort_by_parameter_order=True)
@@ -177,7 +177,7 @@ def _insert_many(connection: sa.Connection, table: sa.Table, rows: list[dict[str
 def insert_rows(
     connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> None:
-    """Insert many rows at once. SQLite's driver gets them as they are: SQLAlchemy would look at each value first."""
+    """Insert many rows. For SQLite, bypass SQLAlchemy, which would process each value."""
     if not rows:
         return
     if connection.dialect.name != "sqlite":
@@ -196,7 +196,7 @@ def insert_rows(
 def insert_numbered(
     connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
 ) -> list[int]:
-    """Insert many rows of a table that has ids; their ids, in order. The caller is the only writer."""
+    """Insert many rows of a table with ids and return these, in order. The caller is the only writer."""
     if connection.dialect.name != "sqlite":
         return _inserted(connection, table, [dict(zip(columns, row, strict=True)) for row in rows])
     first = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0))).scalar_one()) + 1

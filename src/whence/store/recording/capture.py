@@ -1,4 +1,4 @@
-"""Captures: the forms in which users give the lineage between two datasets, each made a relation."""
+"""Captures: converting the forms in which users give the lineage between two datasets to relations."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whence.selection import Selection
 Shape = tuple[int, ...]
 Cells = npt.NDArray[np.int64]
 
-CHUNK = 1 << 18  # tuples that a callable's answers are gathered into before they are compressed
+CHUNK = 1 << 18  # tuples of a callable that are compressed at once
 
 
 def relation_from(capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape) -> Relation:
-    """The relation that a capture stands for; its errors name the two datasets.
+    """Convert a capture to a relation; errors name the two datasets.
 
     >>> relation_from("identity", "B", (2,), "A", (2,)).to_array().tolist()
     [[0, 0], [1, 1]]
@@ -47,7 +47,7 @@ def relation_from(capture: object, output: str, out_shape: Shape, input: str, in
 
 @contextmanager
 def naming(output: str, input: str) -> Iterator[None]:
-    """Errors within name the two datasets."""
+    """Add the names of the two datasets to errors in the block."""
     try:
         yield
     except WhenceError as error:
@@ -72,7 +72,7 @@ def _relation_named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation
 
 
 def _array_or_chunks(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
-    """A list of index tuples is an array; a list of anything else, chunks."""
+    """Convert a list of index tuples to an array; return any other list as an iterator of chunks."""
     if not capture:
         return np.empty((0, columns), dtype=np.int64)
     if isinstance(capture[0], (list, tuple, int, np.integer)):
@@ -85,7 +85,7 @@ def _integers(rows: object, columns: int, expected: str) -> Cells:
         array = np.asarray(rows)
     except ValueError:  # rows of unequal lengths
         raise BadCells(f"expected {expected}, {columns} integers in each; they are of different lengths") from None
-    if array.ndim == 2 and array.shape[1] == columns and not array.size:  # NumPy takes [(), ()] for floats
+    if array.ndim == 2 and array.shape[1] == columns and not array.size:  # NumPy makes floats of [(), ()]
         return np.empty(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != columns:
         raise BadCells(
@@ -99,7 +99,7 @@ def _integers(rows: object, columns: int, expected: str) -> Cells:
 def _chunks(
     capture: Callable[[tuple[int, ...]], Iterable[Any]], output: str, out_shape: Shape, input: str, in_shape: Shape
 ) -> Iterator[Cells]:
-    """Call the capture for every output cell, and gather what it says into arrays of index tuples."""
+    """Call the capture for every output cell, and yield its results as arrays of index tuples."""
     parts: list[Cells] = []
     rows = 0
     for index in counting(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
@@ -122,7 +122,7 @@ def _chunks(
 
 
 def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
-    """The input cells that a callable returned for one output cell."""
+    """Convert what a callable returned for one output cell to an array of input cells."""
     expected = "the capture to return a list of indices"
     if isinstance(found, Selection):
         if found.shape != in_shape:
@@ -134,7 +134,7 @@ def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
         listed = list(found)
         if not listed:
             return np.empty((0, axes), dtype=np.int64)
-        if axes == 1:  # a plain integer is the index of a cell on one axis
+        if axes == 1:  # an integer is an index of the one axis
             listed = [
                 (item,) if isinstance(item, (int, np.integer)) and not isinstance(item, bool) else item
                 for item in listed
@@ -148,7 +148,7 @@ def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
 
 
 def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:
-    """The captures with the pair that each belongs to; pairs without lineage are left out."""
+    """Return the captures with their (output, input) pairs; pairs without lineage are left out."""
     if not outputs or len(set(outputs)) != len(outputs):
         raise BadType(f"`outputs` must name each output once, and at least one; got {list(outputs)}")
     pairs = list(product(outputs, inputs))

@@ -1,7 +1,7 @@
-"""Files that hold a dataset: an array that is loaded again is the one that was saved, cell for cell.
+"""Files with a saved dataset: an array that is loaded is the one that was saved, cell for cell.
 
-A save notes which datasets it wrote, each with a digest. A file with the same content that gives an array with the same
-digest gives that dataset, also in another program.
+A save records which datasets it wrote, each with a digest. If a file has the same content, and the loaded array has the
+same digest, the array is that dataset, also in another program.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from whence.store.recording.artifacts import Content
 
 HOLDS = "saved_datasets"
-"""The property of a save: the datasets that it wrote, and what each held."""
+"""The property of a save with the datasets that it wrote, and the fingerprint of each."""
 
 
 def fingerprint(value: Any) -> str | None:
-    """What is equal if two arrays or tables hold the same cells; None if that cannot be said.
+    """Return a string that is equal if two arrays or tables have the same cells; None if it cannot be computed.
 
     >>> fingerprint(np.arange(3)) == fingerprint(np.arange(3)), fingerprint(np.arange(3)) == fingerprint(np.arange(3.0))
     (True, False)
@@ -38,7 +38,7 @@ def fingerprint(value: Any) -> str | None:
 
 
 def saved_dataset(store: Store, content: Content, value: Any) -> str | None:
-    """The dataset that was saved to a file with this content and is what was read from it; None unless it is one."""
+    """Return the one dataset that was saved to a file with this content and equals the value; else None."""
     mark = fingerprint(value)
     if mark is None:
         return None
@@ -50,14 +50,13 @@ def saved_dataset(store: Store, content: Content, value: Any) -> str | None:
 
 
 def saved_table(connection: sa.Connection, version: str, shape: tuple[int, ...]) -> str | None:
-    """The dataset that a version of a file holds, if it is one with so many rows and columns; None if that is not
-    known."""
+    """Return the dataset that was saved as this version of a file, if there is one and it has this shape; else None."""
     versions = sa.select(t.entities.c.id).where(t.entities.c.name == version)
     return _of_shape(connection, {name for name, _ in _saved(connection, versions)}, shape)
 
 
 def _saved(connection: sa.Connection, versions: sa.Select[Any]) -> list[tuple[str, str]]:
-    """What the last save wrote that made one of these versions."""
+    """Return the datasets and fingerprints of the last save that made one of these versions."""
     saves = sa.select(t.was_generated_by.c.activity).where(t.was_generated_by.c.entity.in_(versions))
     every = sa.select(t.activities.c.properties).where(t.activities.c.id.in_(saves)).order_by(t.activities.c.id.desc())
     for properties in connection.execute(every).scalars():

@@ -1,9 +1,9 @@
-"""Files and the arrays in them: what plain code loads is derived from the file, what it saves goes into one.
+"""Recording files that a program loads and saves: loaded arrays are derived from the file, saved ones are its inputs.
 
-What was saved by a program that was watched, too, is the dataset that was saved, cell for cell.
+If the file was saved while a log was watching, the loaded array is derived from the saved dataset, cell for cell.
 
-Each load and each save is an activity of its own, also within one that a user began: an activity that generated an
-array and used what was computed from it would come before itself.
+Each load and each save is an activity of its own, also within an activity of the user: if one activity generated an
+array and used a result computed from it, the graph would have a cycle.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """Watches files for a log; `activity` is what uses and generates them besides, if that is known."""
+    """Watches files for a log; they are also recorded as inputs and outputs of `activity`, if it is given."""
 
     def __init__(self, store: Store, activity: Activity | None = None, *, hand_overs: bool = False) -> None:
         self._store = store
         self._activity = activity
         self._hand_overs = hand_overs
         self._spark: Stoppable | None = None
-        self._parts: set[tuple[str, str]] = set()  # what was read of archives: arrays may be asked for again and again
+        self._parts: set[tuple[str, str]] = set()  # recorded arrays of archives, which may be read repeatedly
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start watching."""
         files.watch(self)
         if self._hand_overs and ("pandas" in sys.modules or "pyspark" in sys.modules):
             self._spark = self._store.tables.watched()
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         files.unwatch(self)
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
 
     def read_file(self, function: str, path: str, value: Any, part: str = "") -> None:
-        """An array or a table was read from a file, or a part of one."""
+        """Record that an array or a table was read from a file, or from a part of one."""
         if self._activity is not None:
             self._activity.used(Path(path))
         if not self._of_use(value):
@@ -70,7 +70,7 @@ class Files:
                 one.generated(name, copy_of=saved)
 
     def wrote_file(self, function: str, path: str, values: Sequence[Any]) -> None:
-        """Arrays or tables were written to a file."""
+        """Record that arrays or tables were written to a file."""
         if self._activity is not None:
             self._activity.generated(Path(path))
         own = list(filter(self._of_use, values))
@@ -84,12 +84,12 @@ class Files:
             one.used(*names).generated(Path(path), derived_from=list(dict.fromkeys(names)))
 
     def _of_use(self, value: Any) -> bool:
-        """Whether there is something to record, and a log to record it in."""
+        """Whether the value can be recorded and the log can be written."""
         known = is_frame(value) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
         return known and not self._store.database.closed and not self._store.database.read_only
 
 
 def _place() -> dict[str, Any]:
-    """Where the program read or wrote."""
+    """Return the script and line that read or wrote."""
     place = place_of(caller())
     return {"script": Path(place.file).name, "line": place.line} if place.line else {}

@@ -1,4 +1,4 @@
-"""Links between calls: which dataset an array is that is passed to a call, and what has to be recorded to say so."""
+"""Links between calls: finding the dataset of an array that is passed to a call, and recording the link."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from whence.store.recording.naming import Names, family_of
 
 
 class Links:
-    """What is known of the arrays of a program, for one open log."""
+    """The known arrays, tables and numbers of a program, for one open log."""
 
     def __init__(self, names: Names) -> None:
         self.living = Living()
@@ -47,22 +47,22 @@ class Links:
         self._names = names
         self._objects: dict[int, tuple[weakref.ref[Any], str, bytes]] = {}
         self._early: dict[int, weakref.ref[Any]] = {}
-        self._gave = False  # whether a call gave results
+        self._gave = False  # whether a call has returned results
         self._said: set[tuple[str, int, str]] = set()
 
     # --- before the call
 
     def arrived(self, values: Iterable[Any]) -> Handed:
-        """What is known of the arguments of a call, and where the call is."""
+        """Look up the arguments of a call; return them with the line of the call."""
         frame = caller()
         place = place_of(frame)
         if not self._gave:
             self._early = {id(each): weakref.ref(each) for each in arrays_held(frame)}
-        among = Living()  # arguments of one call may show the same memory
+        among = Living()  # arguments of one call may share memory
         return tuple(self._among(self._one(each, frame), among, frame) for each in values), place
 
     def _among(self, arrived: Arrived, others: Living, frame: Any) -> Arrived:
-        """An array of which nothing is known but that other arguments show the same memory."""
+        """Link an unknown array to other arguments that share memory with it, or to the array that it is a view of."""
         found = arrived.found
         if found is None or found.how in ("same", "view") or arrived.array is None:
             return arrived
@@ -83,8 +83,8 @@ class Links:
         return replace(arrived, found=found, itself=seen)
 
     def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
-        """Whether an array that is not known was probably computed from results of tracked calls: it may have been,
-        and it does not hold what can be made from nothing.
+        """Whether an unknown array was probably computed from results of tracked calls: it may have been, and its
+        values are not trivial, such as zeros or a range.
         """
         return self._may_be_of_results(value, frame) and self._is_distinctive(value, array)
 
@@ -93,10 +93,10 @@ class Links:
         return is_distinctive_table(value) if array is None else is_distinctive(array)
 
     def _may_be_of_results(self, value: Any, frame: Any) -> bool:
-        """Whether an array that is not known may have been computed from results of tracked calls.
+        """Whether an unknown array may have been computed from results of tracked calls.
 
-        Not if it was there before any result was, if the program holds no result in its variables, or if the statement
-        that made it used nothing of the program.
+        It cannot if it existed before any result, if no variable of the program has a result, or if the statement that
+        made it used no data of the program.
         """
         known = self._early.get(id(value))
         if not self._gave or (known is not None and known() is value):
@@ -106,9 +106,9 @@ class Links:
         return not made_from_nothing(frame, variable_of(frame, value), self._is_known)
 
     def suspects(self, number: Any) -> bool:
-        """Whether a number that a call is given was computed, perhaps from results of tracked calls.
+        """Whether a number that is passed to a call may have been computed from results of tracked calls.
 
-        Not if the code has it as a constant, or if the statement that made it used nothing of the program.
+        It cannot if it is a constant of the code, or if the statement that made it used no data of the program.
         """
         if self.numbers.equal_to(number) is not None:
             return True
@@ -143,7 +143,7 @@ class Links:
             and not array.ndim
             and (number := self.numbers.behind(array)) is not None
         ):
-            if (name := self.numbers.equal_to(number)) is not None:  # float(m), where m is known
+            if (name := self.numbers.equal_to(number)) is not None:  # float(m) of a known m
                 seen = Seen(name, Layout.of(array), found.digest, True, weakref.ref(array))
                 return Arrived(value, array, Arrival("copy", found.digest, ((seen, None),)), held)
             found = self.living.picked(array, found, {})
@@ -157,20 +157,20 @@ class Links:
         return Arrived(value, array, found, held, variable, suspicious)
 
     def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
-        """The digest of a table, and the dataset that it is if it is known and has not been changed."""
+        """Return the digest of a table, and its dataset if it is known and unchanged."""
         digest = table_digest(table) if array is None else digest_of(array)
         known = self._objects.get(id(table))
         return digest, known[1] if known is not None and known[0]() is table and known[2] == digest else None
 
     def table_called(self, table: Any) -> str | None:
-        """The dataset that a table is, if it is known and has not been changed."""
+        """Return the dataset of a table, if it is known and unchanged."""
         known = self._objects.get(id(table))
-        if known is None or known[0]() is not table:  # no digest of a table of which nothing is known
+        if known is None or known[0]() is not table:  # avoid a digest of an unknown table
             return None
         return self._held(table, array_behind(table))[1]
 
     def is_linked(self, table: Any) -> bool:
-        """Whether a table holds rows and columns of known ones."""
+        """Whether a table has rows and columns of known tables."""
         found = self.tables.find(table, b"", self.living) if table.ndim == 2 else None
         return found is not None and bool(found.sources)
 
@@ -180,7 +180,7 @@ class Links:
         self, label: str, shape: Shape, arrived: Arrived, chosen: str | None, place: CodeLine, draft: Draft,
         links: list[Draft],
     ) -> str:  # fmt: skip
-        """The dataset that an input is; what links it to others is added to the links."""
+        """Return the dataset of an input, and add operations that link it to others to `links`."""
         found = arrived.found
         if found is None:
             return self._object(label, shape, arrived, chosen, draft)
@@ -214,7 +214,7 @@ class Links:
             links.append(link)
         if arrived.itself is not None:
             arrived.itself.name = name
-        for seen, relation in found.parts:  # which were sources, and are not any more
+        for seen, relation in found.parts:  # known arrays that turn out to be views of this one
             part = Draft("view", (name,), (seen.name,), (Edge(0, 0, "value", relation),))
             part.needs(name, shape, there=True)
             part.needs(seen.name, seen.layout.shape, there=True)
@@ -224,7 +224,7 @@ class Links:
         return name
 
     def remember(self, name: str, arrived: Arrived) -> None:
-        """An input was recorded, and was not written."""
+        """Remember the array of an input that was recorded and that the call did not change."""
         found = arrived.found
         if (
             arrived.array is not None
@@ -240,7 +240,7 @@ class Links:
     def _rest(
         self, name: str, shape: Shape, arrived: Arrived, place: CodeLine, draft: Draft
     ) -> tuple[str, Shape, Relation]:
-        """The columns of a table of which nothing is known, as a source of their own."""
+        """Return a new source for the unknown columns of a table, with its shape and relation."""
         columns = arrived.found.rest if arrived.found is not None else ()
         own = (shape[0], len(columns))
         called = [str(arrived.value.columns[each]) for each in columns]
@@ -252,10 +252,10 @@ class Links:
         return made, own, chosen_columns(shape[0], shape[1], list(columns)).inverse
 
     def output(self, label: str, shape: Shape, chosen: str | None, draft: Draft) -> str:
-        """The dataset that a result is."""
+        """Return the dataset of a result."""
         if chosen is None:
             variable = assigned_to(caller()) if label == draft.operation else None
-            said = {} if variable is None else {"variable": variable}  # by which questions find it, too
+            said = {} if variable is None else {"variable": variable}  # questions can also use the variable's name
             return draft.needs(self._names.fresh(label), shape, there=False, **said)
         name, there = self._names.made(chosen, shape)
         draft.chosen.add(name)
@@ -264,7 +264,7 @@ class Links:
         return draft.needs(name, shape, there=there)
 
     def result(self, value: Any, name: str, *, written: bool) -> None:
-        """A result was recorded: from now on it is known."""
+        """Remember a result that was recorded."""
         self._gave = True
         if isinstance(value, (np.generic, float)):
             self.numbers.keep(value, name)
@@ -279,7 +279,7 @@ class Links:
             self._hold(value, name, table_digest(value) if array is None else digest)
 
     def source(self, value: Any, name: str) -> None:
-        """An array or a table was read from a file, and recorded."""
+        """Remember an array or a table that was read from a file and recorded."""
         array = array_behind(value)
         if array is not None:
             self.living.keep(array, name, digest_of(array), result=False, part=False, copy=False)
@@ -287,7 +287,7 @@ class Links:
             self._hold(value, name, table_digest(value) if array is None else digest_of(array))
 
     def around(self, arrived: Arrived, written: str, place: CodeLine) -> Draft | None:
-        """The array around a part that a call wrote: what it was, but for the cells of that part."""
+        """If a call wrote to a view, return an operation for the new version of the array that contains the view."""
         found = arrived.found
         if found is None or found.how != "view" or (seen := self.living.kept(found.sources[0][0])) is None:
             return None
@@ -309,7 +309,7 @@ class Links:
         return draft
 
     def renamed(self, other: Mapping[str, str]) -> None:
-        """Another program was faster to take these names."""
+        """Rename datasets whose names another program took first."""
         if other:
             self.living.rename(other)
             self.tables.rename(other)
@@ -345,7 +345,7 @@ class Links:
     def _changed(self, change: Change, place: CodeLine, draft: Draft) -> None:
         seen = change.seen
         if seen.digest == change.digest and not seen.stale:
-            return  # another input of the same call said so
+            return  # another input of the same call recorded it
         before = seen.name
         name = self._names.next_version(before)
         note = f"is what {before!r} became: {change.why} (noticed at {place}), and how was not recorded"

@@ -1,7 +1,7 @@
-"""Names of arrays that calls take and give: chosen by users, or after parameters and functions; and their versions.
+"""Names of the inputs and outputs of calls: chosen by users, or after parameters and functions; and their versions.
 
-A chosen name belongs to the thing, as the name of a file does: what gets it again is another version, `B@v2`. The first
-version is the dataset `B` itself. In questions `B` is the latest version, `B@v1` the first.
+A chosen name is like the name of a file: another array with the same name is another version, `B@v2`. The first version
+is the dataset `B` itself. In questions, `B` is the latest version and `B@v1` the first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = re.compile(r"(.+)@v([1-9][0-9]*)\Z")
 
 
 def family_of(name: str) -> tuple[str, int]:
-    """The name without the version, and the version.
+    """Split a name into the name without the version, and the version.
 
     >>> family_of("B@v2"), family_of("B")
     (('B', 2), ('B', 1))
@@ -34,7 +34,7 @@ def family_of(name: str) -> tuple[str, int]:
 
 
 def free(name: str, taken: set[str]) -> str:
-    """A name that is not taken: of a version the next version, else the name with the first free number.
+    """Return a free name: for a version the next free version, else the name with the first free number.
 
     >>> free("X", {"X", "X#2"}), free("B@v2", {"B", "B@v2"})
     ('X#3', 'B@v3')
@@ -50,20 +50,20 @@ def free(name: str, taken: set[str]) -> str:
 
 
 class Names:
-    """The names that are taken, and what is known of the datasets that have chosen ones."""
+    """The names in use, and the shapes, digests and versions of datasets with chosen names."""
 
     def __init__(self, store: Store) -> None:
         self._database = store.database
         self._taken: set[str] | None = None
-        self._numbers: dict[str, int] = {}  # where to look for the next free one
+        self._numbers: dict[str, int] = {}  # where to start the search for a free number
         self._shapes: dict[str, Shape] = {}  # of datasets with chosen names
-        self._filled: set[str] = set()  # those that some call took or gave
+        self._filled: set[str] = set()  # datasets that a call used or generated
         self._digests: dict[str, str] = {}
         self._families: dict[str, dict[int, str]] = {}  # chosen names and their versions
-        self._looked_up: set[str] = set()  # chosen names whose versions in the catalog are known
+        self._looked_up: set[str] = set()  # chosen names whose versions were read from the catalog
 
     def forget(self, name: str) -> None:
-        """A dataset of that name was defined or deleted: look it up again."""
+        """Forget a name, because a dataset of that name was defined or deleted."""
         own = family_of(name)[0]
         self._looked_up.discard(own)
         for each in self._families.pop(own, {}).values():
@@ -73,7 +73,7 @@ class Names:
         self._taken = None
 
     def fresh(self, label: str, variable: str | None = None) -> str:
-        """A name after a label; if that is taken, after the variable that holds the array, and with a number."""
+        """Return a free name: the label; if that is taken, the variable of the array; with a number if needed."""
         taken = self._all()
         label = variable if variable is not None and label in taken else label
         name = label
@@ -87,7 +87,7 @@ class Names:
         return name
 
     def next_version(self, name: str) -> str:
-        """A name for another version of a dataset."""
+        """Return a name for the next version of a dataset."""
         own = family_of(name)[0]
         found = free(f"{own}@v{max(2, self._numbers.get(own + '@v', 2))}", self._all())
         self._numbers[own + "@v"] = family_of(found)[1] + 1
@@ -95,7 +95,7 @@ class Names:
         return found
 
     def made(self, chosen: str, shape: Shape) -> tuple[str, bool]:
-        """What a result of that name is called, and whether a dataset that was defined by log.array is meant."""
+        """Return the dataset for a result with that name, and whether it exists, defined by log.array."""
         chosen = self._checked(chosen)
         latest = self._latest(chosen)
         if latest is None:
@@ -107,7 +107,7 @@ class Names:
         return self._fill(self.next_version(chosen), shape, None), False
 
     def found(self, chosen: str, shape: Shape, digest: str) -> tuple[str, bool]:
-        """What an input of that name is called, and whether it is there: the latest version if it holds that."""
+        """Return the dataset for an input with that name, and whether it exists: the latest version if it is equal."""
         chosen = self._checked(chosen)
         latest = self._latest(chosen)
         if latest is None:
@@ -121,14 +121,14 @@ class Names:
         return self._fill(self.next_version(chosen), shape, digest), False
 
     def before(self, name: str) -> tuple[str, Shape] | None:
-        """The version before a version, with its shape, if it is known."""
+        """Return the version before a version with its shape, or None."""
         own, version = family_of(name)
         earlier = [each for each in self._families.get(own, ()) if each < version]
         found = self._families[own][max(earlier)] if earlier else None
         return None if found is None else (found, self._shapes[found])
 
     def renamed(self, other: dict[str, str]) -> None:
-        """Another program was faster to take these names."""
+        """Rename datasets whose names another program took first."""
         for old, new in other.items():
             self._all().update((old, new))
             if old in self._shapes:
@@ -167,7 +167,7 @@ class Names:
         return self._taken
 
     def _latest(self, chosen: str) -> str | None:
-        """The latest version of that name; other programs' later ones are noticed when the call is written."""
+        """Return the latest version; later ones of other programs are noticed when the call is written."""
         if chosen not in self._looked_up:
             self._look_up(chosen)
         versions = self._families.get(chosen)

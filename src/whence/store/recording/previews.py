@@ -1,4 +1,4 @@
-"""Previews of arrays in the log: a blob for each, beside the blobs that hold rows of tables."""
+"""Previews of arrays in the log, each stored as a blob."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreviewBlob:
-    """A preview as it is stored."""
+    """A preview as a blob."""
 
     data: bytes
 
@@ -35,7 +35,7 @@ class PreviewBlob:
 
 
 def given_preview(name: str, shape: tuple[int, ...], array: object, preview: object) -> Preview | None:
-    """The preview that arguments of `log.array` stand for; None if there is to be none."""
+    """Return the preview for the arguments of `log.array`; None if there is none."""
     if preview is None or preview is False:
         return None
     if preview is True or isinstance(preview, int):
@@ -49,7 +49,7 @@ def given_preview(name: str, shape: tuple[int, ...], array: object, preview: obj
 
 
 def save_preview(store: Store, name: str, preview: Preview) -> None:
-    """Save the preview of a dataset; an earlier one makes place for it."""
+    """Save the preview of a dataset, replacing an earlier one."""
     blob = PreviewBlob(preview.to_bytes())
     of = t.table_rows.c
 
@@ -64,14 +64,14 @@ def save_preview(store: Store, name: str, preview: Preview) -> None:
 
 
 def previewed(store: Store) -> dict[str, str]:
-    """The arrays of which there is a preview, each with the hash of its blob."""
+    """Return the arrays that have a preview, each with the hash of its blob."""
     chosen = sa.select(t.entities.c.name, t.table_rows.c.hash).join_from(t.table_rows, t.entities)
     with store.database.read() as connection:
         return {str(name): str(hash) for name, hash in connection.execute(chosen.where(t.entities.c.kind == "array"))}
 
 
 def saved_preview(store: Store, name: str, shape: tuple[int, ...], known: str | None = None) -> Preview | None:
-    """The preview of a dataset, verified; None if there is none. `known` is its hash, if that has been looked up."""
+    """Return the verified preview of a dataset, or None. `known` is its hash, if the caller has it."""
     blob = known or previewed(store).get(name)
     if blob is None:
         return None

@@ -1,4 +1,4 @@
-"""Tables as datasets: rows by number, columns by name, and from which tables they came."""
+"""Recording tables as datasets: rows by row number, columns by name, and the tables they came from."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from whence.store import Store
 
 KIND = "table"
-SMALL = 4096  # bytes of a relation that the catalog holds itself
+SMALL = 4096  # bytes; smaller relations are stored in the catalog
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table to be recorded. `digest` differs if its content does: another content is another version."""
+    """A table to record. `digest` differs if the content does: another content is another version."""
 
     name: str
     columns: tuple[str, ...]
     rows: int
     digest: str
     properties: Mapping[str, Any] = field(default_factory=dict)
-    artifact: str | None = None  # the version of a file or directory that holds it
+    artifact: str | None = None  # the version of a file or directory that contains it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -46,18 +46,18 @@ class Table:
         return self.rows, len(self.columns)
 
     def noted(self, superset: str) -> Table:
-        """The same, with why its lineage is a superset."""
+        """Return a copy with a note that says why the lineage is a superset."""
         about = {"note": f"may come from only some of these rows: {superset}", "doubt": True}
         return replace(self, properties={**self.properties, **about})
 
     def described(self) -> dict[str, Any]:
-        """What the log says of it."""
+        """Return the properties of the dataset."""
         return {"columns": list(self.columns), "digest": self.digest, **self.properties}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A table that another one came from: by a relation of boxes, or by the run with this number, which is asked."""
+    """A table that another one came from: by a stored relation, or by the run with this id, which answers questions."""
 
     table: Table
     relation: Relation | None = None
@@ -69,14 +69,14 @@ def record(
     store: Store, output: Table, origins: Sequence[Origin], activity: int, run: int,
     uncounted: Mapping[str, str | None] | None = None,
 ) -> str:  # fmt: skip
-    """Record the output of a run with the tables it came from; what the dataset is called.
+    """Record the output of a run with the tables it came from; return the name of its dataset.
 
-    `uncounted` are other sources that it came from, by name with the version of the files that hold them: the output is
-    derived from these as a whole until their rows are counted, and says so of those without files.
+    `uncounted` are other sources, by name, with the version of their files: the output is derived from these as a whole
+    until their rows are counted. Sources without files are listed in its property `lacks`.
 
-    A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
-    that, and what is known of it by now is added. Derivations that a run answers are replaced by stored boxes, or by
-    those of the latest run, whose pipeline this program may have; boxes of rows by boxes that know their cells.
+    A table with the same content is the same dataset. If the output of the run was recorded before, its properties are
+    updated. Derivations that a run answers are replaced by stored relations, or by those of the latest run, whose
+    pipeline this program may have. Relations between rows are replaced by relations between cells.
     """
     left = dict(uncounted or {})
     output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
@@ -113,7 +113,7 @@ def record(
 
 
 def _output_of(connection: sa.Connection, run: int, output: Table) -> str:
-    """The dataset that the output of a run is, described by what is known of it now."""
+    """Return the dataset of a run's output, with updated properties."""
     document = connection.execute(sa.select(t.runs.c.document).where(t.runs.c.id == run)).scalar_one()
     of = t.entities.c
     known = connection.execute(sa.select(of.properties).where(of.name == document.get("table"))).scalar_one_or_none()
@@ -129,10 +129,10 @@ def _output_of(connection: sa.Connection, run: int, output: Table) -> str:
 
 
 def defined(connection: sa.Connection, table: Table) -> str:
-    """The dataset that a table is: the version that has its content, or a new one."""
+    """Return the dataset of a table: the version with its content, or a new one."""
     own = name_of(table.name)
     files = sa.select(t.snapshots.c.entity).where(t.snapshots.c.artifact == own).limit(1)
-    if connection.execute(files).first() is not None:  # a directory, whose versions have names like those of tables
+    if connection.execute(files).first() is not None:  # versions of a directory with this name use the same names
         own = table_called(own)
     name, is_new = version_of(connection, own, KIND, table.shape, table.described())
     if is_new and not _is_copy(connection, name, table):
@@ -141,7 +141,7 @@ def defined(connection: sa.Connection, table: Table) -> str:
 
 
 def _is_copy(connection: sa.Connection, name: str, table: Table) -> bool:
-    """Whether a table is a frame that somebody saved to a Parquet file, row by row; if so, that is recorded."""
+    """Whether a table is a frame that was saved to this Parquet file; if so, record the derivation."""
     if table.artifact is None or table.properties.get("format") != "parquet":
         return False
     source = saved_table(connection, table.artifact, table.shape)
@@ -153,7 +153,7 @@ def _is_copy(connection: sa.Connection, name: str, table: Table) -> bool:
 
 
 def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) -> None:
-    """A table was read from files, or made of them: no relation, because files have no cells."""
+    """Record that a table came from files, as a whole, because files have no cells."""
     if artifact is None:
         return
     ids, of = statements.ids_of(connection, {name, artifact}), t.was_derived_from.c
@@ -164,7 +164,7 @@ def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) ->
 
 
 def _remove_whole(store: Store, output: str, artifacts: Sequence[str | None]) -> None:
-    """Derivations as a whole from files, where the rows in them are known now."""
+    """Remove derivations as a whole from files whose rows are known now."""
     wanted = {each for each in artifacts if each is not None}
     if not wanted:
         return
@@ -185,7 +185,7 @@ def _remove_whole(store: Store, output: str, artifacts: Sequence[str | None]) ->
 def version_of(
     connection: sa.Connection, own: str, kind: str, shape: tuple[int, ...], properties: Mapping[str, Any]
 ) -> tuple[str, bool]:
-    """The version of a dataset that has this `digest` among its properties, or a new one; and whether it is new."""
+    """Return the version of a dataset with this property `digest`, or a new one; and whether it is new."""
     of = t.entities.c
     like = own.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     rows = connection.execute(
@@ -204,7 +204,7 @@ def version_of(
 
 
 def record_given(store: Store, table: Table, file: Blob, relation: Relation, source: str, how: str) -> str:
-    """Record a table that was made of a dataset, with the file that holds its rows; what it is called."""
+    """Record a table made from a dataset, with a file of its rows; return the name of the table."""
     started = now()
     item = prepare(table.name, source, relation, small=SMALL)
     store.forget_name(table.name)
@@ -230,7 +230,7 @@ def record_given(store: Store, table: Table, file: Blob, relation: Relation, sou
 def record_value(
     store: Store, name: str, value: Any, relation: Relation, source: str, how: str, columns: Sequence[str] | None
 ) -> str:
-    """Record an array, or a frame with these columns, that was made of a dataset; from now on it is known here."""
+    """Record an array, or a frame with these columns, made from a dataset; tracked calls recognise it from now on."""
     from whence.arrays.linking.content import digest_of
     from whence.arrays.linking.frames import array_behind, table_digest
 
@@ -278,7 +278,7 @@ def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
 
 
 def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: str) -> None:
-    """An activity used or generated a dataset, if that is not known yet."""
+    """Record that an activity used or generated a dataset, unless it is recorded already."""
     entity = statements.ids_of(connection, {name})[name]
     rows = connection.execute(sa.select(table.c.entity, table.c.position).where(table.c.activity == activity)).all()
     if entity not in {row.entity for row in rows}:
@@ -287,7 +287,7 @@ def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: 
 
 
 def _known_better(connection: sa.Connection, edge: statements.Edge, relation: Relation | None) -> bool:
-    """Whether there are boxes already, and these do not know more."""
+    """Whether a relation between rows is stored already, and the new one has no cells."""
     if isinstance(relation, TableRelation):
         return False
     ids, of = statements.ids_of(connection, {edge.output, edge.input}), t.was_derived_from.c
@@ -296,7 +296,7 @@ def _known_better(connection: sa.Connection, edge: statements.Edge, relation: Re
 
 
 def _remove_coarser(store: Store, output: str, input: str, latest: set[str], cells: bool) -> None:
-    """Remove derivations that an earlier run answers, or without cells, where the latest say the same or more."""
+    """Remove derivations that an earlier run answers and, if `cells`, those without cells; `latest` are kept."""
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:

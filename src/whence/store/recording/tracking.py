@@ -1,9 +1,9 @@
-"""Tracked calls in the log: names for their arrays, and one transaction for what they did.
+"""Recording tracked calls: naming their arrays, and writing many calls in one transaction.
 
-A call that was traced is recorded before it returns. A call answered by reuse costs microseconds, a transaction costs
-milliseconds; so such calls wait for a while, and are recorded with the next traced call, before any question is
-answered, when the log is closed, and when the program ends. In a process that another one started (joblib) they are
-recorded at once, because it may be ended at any time.
+A traced call is recorded before it returns. A call that reuses lineage takes microseconds, a transaction takes
+milliseconds; so such calls wait, and are recorded with the next traced call, before any question is answered, when the
+log is closed, and when the program ends. In a process that another Python process started (joblib), they are recorded
+immediately, because it may be ended at any time.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
-SMALL = 4096  # bytes of a relation that the catalog holds itself, so that a thousand calls are not a thousand files
+SMALL = 4096  # bytes; smaller relations are stored in the catalog, so that a thousand calls do not write as many files
 MOST_MEMORIES = 256  # functions
 
 
 @dataclass(slots=True)
 class Record:
-    """What a call was recorded as, and what its lineage does not hold.
+    """The names under which a call was recorded, and counts of what its lineage does not include.
 
-    `notes` counts the values taken out of arrays as plain numbers ("casts"), the decisions of Python code that looked
-    at one ("branches"), and those made into text ("texts").
+    `notes` counts the values converted to Python numbers ("casts"), used in conditions of Python code ("branches"), and
+    converted to strings ("texts").
     """
 
     operation: str
@@ -62,7 +62,7 @@ class Record:
     notes: Mapping[str, int] = field(default_factory=dict)
 
     def rename(self, other: Mapping[str, str]) -> None:
-        """Another program was faster to take these names."""
+        """Rename datasets whose names another program took first."""
         self.inputs = tuple(other.get(name, name) for name in self.inputs)
         self.outputs = tuple(other.get(name, name) for name in self.outputs)
 
@@ -77,7 +77,7 @@ class _Waiting:
 
 
 class Tracker:
-    """What log.track and log.capture write into, one for each open log."""
+    """The recorder of log.track and log.capture, one for each open log."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -91,61 +91,61 @@ class Tracker:
         self.links = Links(self.names)
         self._memories: dict[str, ReuseIndex] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
-        self._loaded: dict[Hashable, str] = {}  # what was read from files: the same content is the same dataset
+        self._loaded: dict[Hashable, str] = {}  # datasets read from files, by content
         self._flushing = False
         _trackers.add(self)
 
-    # --- what tracked functions ask for
+    # --- used by tracked functions
 
     @property
     def address(self) -> tuple[Callable[..., Tracker], tuple[Any, ...]]:
-        """How another process gets what records into the same log."""
+        """A function and arguments with which another process opens a tracker of the same log."""
         return tracker_at, self._store.opened_as
 
     def ready(self) -> None:
-        """An error before the function runs, if its call could not be recorded."""
+        """Raise an error, before the function runs, if its call cannot be recorded."""
         self._database.require_open()
         self._database.require_writable("write to")
 
     def learned(self, name: str) -> ReuseIndex:
-        """What is known of the runs of functions of this name."""
+        """Return the reuse rules of functions with this name."""
         memory = self._memories.get(name)
         if memory is None:
-            with self._database.lock:  # one lock for both, lest two threads wait for each other
+            with self._database.lock:  # one lock for both, to avoid a deadlock
                 memory = self._memories.get(name)
                 if memory is None:
-                    if len(self._memories) >= MOST_MEMORIES:  # what they learned is in the log
+                    if len(self._memories) >= MOST_MEMORIES:  # their rules are in the log
                         self._memories.clear()
                     memory = self._memories[name] = ReuseIndex(self, name)
         return memory
 
     def arrived(self, values: Iterable[Any]) -> Handed:
-        """What is known of the arguments of a call, looked up before the function runs and may change them."""
+        """Look up the arguments of a call, before the function runs and may change them."""
         with self._database.lock:
             return self.links.arrived(values)
 
     def array_of(self, name: str) -> Any:
-        """The array that a dataset is, if this program still holds it as it was recorded; else None."""
+        """Return the array of a dataset, if it is still referenced in this program and unchanged; else None."""
         with self._database.lock:
             return self.links.living.array_of(name)
 
     def defined(self, value: Any, name: str) -> None:
-        """A dataset was defined by an array: tracked calls find it by that, unless they know it already."""
+        """Remember the array of a dataset that log.array defined, unless it is known already."""
         with self._database.lock:
             if self.links.living.find(value).how == "new":
                 self.links.source(value, name)
 
     def watched(self, *, hand_overs: bool = False) -> Files:
-        """Files that are read and written from now on, until `stop`, are linked to arrays; `hand_overs`: and so are
-        frames that go from Spark to pandas and back."""
+        """Record files that are read and written until `stop`; with `hand_overs`, also frames that go from Spark to
+        pandas and back."""
         made = Files(self._store, hand_overs=hand_overs)
         made.start()
         return made
 
     def number(self, value: Any, *, outside: bool = False) -> Any:
-        """A number that a tracked call gave, as an array that stands for it; None for any other, unless it is wanted.
+        """Return an array for a number that a tracked call returned, in this log or another; else None.
 
-        `outside`: nothing needs to be known of the number.
+        With `outside`, also for a number that no tracked call returned.
         """
         with self._database.lock:
             name = self.links.numbers.name_of(value)
@@ -156,7 +156,7 @@ class Tracker:
             return array
 
     def suspects(self, number: Any) -> bool:
-        """Whether a number that is not known may have been computed from results of tracked calls."""
+        """Whether an unknown number may have been computed from results of tracked calls."""
         with self._database.lock:
             return self.links.suspects(number)
 
@@ -164,7 +164,7 @@ class Tracker:
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
         handed: Handed | None = None,
     ) -> Record:  # fmt: skip
-        """Name the arrays and record the call: now if it was traced, soon if not."""
+        """Name the arrays and record the call: now if it was traced, later if its lineage was reused."""
         with self._database.lock:
             self._after_fork()
             arrived, place = handed or self.links.arrived(each.value for each in found.inputs)
@@ -198,12 +198,12 @@ class Tracker:
                     self._waiting.append(_Waiting(own_record, around, {"line": str(place)}, started))
             self._arm()
             late = len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE
-            if not reused or late or _is_started_by_another():  # which may end it at any time
+            if not reused or late or _is_started_by_another():  # the parent may end it at any time
                 self.flush()
             return record
 
     def loaded(self, value: Any, label: str) -> str:
-        """The dataset that an array or a table is which was read from a file."""
+        """Return the dataset of an array or a table that was read from a file; record it if it is new."""
         with self._database.lock:
             array = array_behind(value)
             key = (label, np.shape(value), table_digest(value) if array is None else digest_of(array))
@@ -217,7 +217,7 @@ class Tracker:
             return name
 
     def known_as(self, value: Any, label: str) -> str:
-        """The dataset that an array or a table is, which is recorded as a source if nothing is known of it."""
+        """Return the dataset of an array or a table; record it as a source if it is unknown."""
         with self._database.lock:
             (arrived,), place = self.links.arrived([value])
             draft, links = Draft(""), list[Draft]()
@@ -227,7 +227,7 @@ class Tracker:
             return name
 
     def linked_as(self, table: Any, label: str) -> str | None:
-        """The dataset that a table is, which is recorded if it holds rows and columns of known ones; else None."""
+        """Return the dataset of a table if it has rows and columns of known tables, and record it; else None."""
         with self._database.lock:
             return self.known_as(table, label) if self.links.is_linked(table) else None
 
@@ -243,15 +243,15 @@ class Tracker:
             chosen = names.get("return")
         return self.links.output(array.label, array.shape, chosen, draft)
 
-    # --- the shelf of reuse rules
+    # --- reuse rules
 
     def load(self, identity: str) -> list[ReuseRule]:
-        """The rules of one function."""
+        """Return the reuse rules of one function."""
         with self._database.read() as connection:
             return reuse.load(connection, identity)
 
     def put(self, rule: ReuseRule) -> None:
-        """Keep a rule, with the next call that is recorded."""
+        """Store a rule with the next call that is recorded."""
         with self._database.lock:
             self._rules[rule.identity, rule.level, rule.signature] = rule
             self._arm()
@@ -268,23 +268,23 @@ class Tracker:
 
     @property
     def closed(self) -> bool:
-        """Whether the log was closed, which wrote what waited."""
+        """Whether the log was closed, which also writes pending calls."""
         return self._database.closed
 
     def _arm(self) -> None:
-        """From now on, whoever opens a transaction writes what waits first."""
+        """Make the next transaction write pending calls first."""
         if self._database.before is None:
             self._since = time.monotonic()
             self._database.before = self.flush
 
     def _after_fork(self) -> None:
-        """What waited when the process forked is its parent's to write."""
+        """Drop pending calls in a forked child: the parent writes them."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
             self._waiting, self._rules, self._counts = [], {}, {}
 
     def flush(self) -> None:
-        """Record all that waits, in one transaction; on failure it waits on."""
+        """Record all pending calls in one transaction; if it fails, they stay pending."""
         with self._database.lock:
             self._after_fork()
             if self._flushing:
@@ -328,11 +328,11 @@ class Tracker:
 
 
 _trackers: weakref.WeakSet[Tracker] = weakref.WeakSet()
-_opened: dict[tuple[Any, ...], Store] = {}  # logs that were opened for functions that came from other processes
+_opened: dict[tuple[Any, ...], Store] = {}  # logs opened for functions of other processes
 
 
 def tracker_at(where: str, blobs: str | None) -> Tracker:
-    """What records into a log: the one that is open already in this process, or one that is opened now."""
+    """Return the tracker of a log, which is opened unless it is open in this process."""
     from whence.store import open_store
 
     for each in list(_trackers):
@@ -364,7 +364,7 @@ def _call(waiting: _Waiting, items: dict[int, Prepared]) -> bulk.Call:
 
 
 def _is_started_by_another() -> bool:
-    """Whether this process was started by another one of Python's, as joblib's and multiprocessing's are."""
+    """Whether another Python process started this one, as joblib and multiprocessing do."""
     found = sys.modules.get("multiprocessing.process")
     return found is not None and found.parent_process() is not None
 

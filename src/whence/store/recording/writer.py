@@ -1,4 +1,4 @@
-"""Writing: blobs first, then the transaction that refers to them; and collecting the garbage that deleting leaves."""
+"""Writing blobs, then the transaction that refers to them; and garbage collection of blobs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Recorded = TypeVar("Recorded")
 BATCH = 256  # files removed before other writers get a turn
-SKEW = 60.0  # seconds that the clocks of a cluster may be apart
+SKEW = 60.0  # seconds by which the clocks of a cluster may differ
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A derivation that is ready to be stored."""
+    """A derivation with its relation as bytes."""
 
     edge: statements.Edge
     data: bytes
@@ -43,7 +43,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a relation of many; its bytes are fetched only if the log does not have them yet."""
+    """A part of a large relation; its bytes are read only if the log does not have them yet."""
 
     hash: str
     size: int
@@ -57,7 +57,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A blob that another process wrote, and whose bytes this one never holds."""
+    """A blob that another process wrote; this process does not have its bytes."""
 
     hash: str
     size: int
@@ -79,7 +79,7 @@ class Blob(Protocol):
 
 
 def prepare(output: str, input: str, relation: Relation, kind: str = "boxes", *, small: int = 0) -> Prepared:
-    """The derivation with its relation as bytes; those of up to `small` bytes are for the catalog."""
+    """Convert a relation to bytes; up to `small` bytes are stored in the catalog."""
     if isinstance(relation, PartedRelation):
         return _prepared(output, input, relation, kind)
     data = relation.to_bytes()
@@ -89,7 +89,7 @@ def prepare(output: str, input: str, relation: Relation, kind: str = "boxes", *,
 
 
 def _prepared(output: str, input: str, relation: PartedRelation, kind: str) -> Prepared:
-    if relation.swapped:  # its parts are those of the relation the other way round
+    if relation.swapped:  # its parts are stored for the other direction
         raise BadType(
             "the inverse of a relation of many parts cannot be stored directly: save it, and pass the saved relation"
         )
@@ -103,10 +103,10 @@ def _prepared(output: str, input: str, relation: PartedRelation, kind: str) -> P
 
 
 def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]) -> Recorded:
-    """Store the blobs, then record what refers to them: all of it, or, on any failure, nothing.
+    """Store the blobs, then call `record` in a transaction; if anything fails, remove the blobs.
 
-    Garbage collection may remove a blob as long as nothing refers to it. It does so under the writers' lock;
-    so a look at the blobs under the same lock is enough to be sure of them.
+    Garbage collection may remove a blob as long as nothing refers to it. It holds the writers' lock, so the blobs are
+    checked again under this lock.
     """
     database, blobs = store.database, store.blobs
     created: list[str] = []
@@ -114,10 +114,10 @@ def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection]
     try:
         for part in parts:
             if not blobs.has(part.hash, part.size) and blobs.put(part.hash, part.data):
-                created.append(part.hash)  # noqa: PERF401  # as below
+                created.append(part.hash)  # noqa: PERF401  # see below
         for item in items:
             if not isinstance(item, Written) and blobs.put(item.hash, item.data):
-                created.append(item.hash)  # noqa: PERF401  # a failure must find what came before it
+                created.append(item.hash)  # noqa: PERF401  # a failure must find the blobs written before it
         with database.write() as connection:
             for each in (*parts, *items):
                 if not blobs.has(each.hash, each.size):
@@ -132,14 +132,14 @@ def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection]
 
 
 def collect(store: Store) -> Collected:
-    """Remove the blobs that nothing refers to, and the temporary files that their writers left behind."""
+    """Remove the blobs that nothing refers to, and abandoned temporary files."""
     database, blobs = store.database, store.blobs
     with database.read("collect garbage in") as connection:
         referenced = statements.referenced(connection)
     removed = size = temporary = 0
     files = list(blobs.listing())
     jobs = [file.since for file in files if file.since is not None and not file.abandoned]
-    before = min(jobs, default=float("inf")) - SKEW  # what is newer may be a part that a job has just written
+    before = min(jobs, default=float("inf")) - SKEW  # a newer blob may be a part that a job just wrote
     unreferenced = [file for file in files if file.hash and file.hash not in referenced and file.modified < before]
     for start in range(0, len(unreferenced), BATCH):
         batch = unreferenced[start : start + BATCH]

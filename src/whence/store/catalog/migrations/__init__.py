@@ -1,4 +1,4 @@
-"""The catalog's history: named steps, applied in order, each once, all in one transaction."""
+"""The migrations of the catalog: named steps, each applied once, in order, in one transaction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MIGRATIONS = (
 
 
 def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
-    """The migrations that the catalog still lacks; an error if it is not a catalog, or a newer whence made it."""
+    """Return the missing migrations; raise an error if this is not a catalog, or one of a newer whence."""
     tables = sa.inspect(connection).get_table_names()
     if "migrations" not in tables:
         if tables:
@@ -69,7 +69,7 @@ def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
 
 
 def migrate(connection: sa.Connection, where: str) -> None:
-    """Bring the catalog up to date; the caller holds the transaction in which nobody else does the same."""
+    """Apply the missing migrations; the caller's transaction must exclude other migrations."""
     missing = pending(connection, where)
     if missing == MIGRATIONS:
         connection.exec_driver_sql("CREATE TABLE migrations (name TEXT PRIMARY KEY NOT NULL, applied TEXT NOT NULL)")

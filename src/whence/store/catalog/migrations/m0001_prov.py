@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 NAME = "0001-prov"
 
-# {id} and {json} differ between SQLite and PostgreSQL. Uniqueness stands in indexes, which a later migration can
-# replace (a name that has versions); a constraint inside a table, SQLite could not drop.
+# {id} and {json} differ between SQLite and PostgreSQL. Uniqueness is declared by indexes, which a later migration can
+# replace; SQLite cannot drop a constraint of a table.
 STATEMENTS = (
     """
     CREATE TABLE log (
@@ -111,7 +111,7 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Make the tables of a new log and give it its identity."""
+    """Create the tables of a new log and give it its id."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement.format(**types))
     connection.execute(

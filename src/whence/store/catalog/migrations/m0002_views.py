@@ -1,4 +1,4 @@
-"""Views: lineage learned from tracked calls, for calls to come."""
+"""The table of reuse rules: lineage of tracked calls, for later calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 NAME = "0002-views"
 
-# `key` is a hash of level and signature: signatures are long, and an index of PostgreSQL is not made for that.
+# `key` is a hash of level and signature, because signatures may be too long for an index of PostgreSQL.
 STATEMENTS = (
     """
     CREATE TABLE views (
@@ -28,6 +28,6 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Make the table."""
+    """Create the table."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement.format(**types))

@@ -1,4 +1,4 @@
-"""Artifacts: versions of files, ids that activities were imported with, and PROV statements that have no table yet."""
+"""Artifacts: versions of files, ids of imported activities, and PROV statements without a table of their own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 NAME = "0003-artifacts"
 
-# A statement is any relation of PROV. For the five that have a table of their own it holds the attributes; the
-# other relations are held here only.
+# A statement is any PROV relation. Five of them have a table of their own; for these, a statement has only the
+# attributes.
 STATEMENTS = (
     """
     CREATE TABLE snapshots (
@@ -38,6 +38,6 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Make the tables."""
+    """Create the tables."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement.format(**types))

@@ -1,4 +1,4 @@
-"""Runs of pipelines: what was read, and the intermediate results that are kept to trace rows."""
+"""Runs of pipelines: their sources, and the intermediate results that are saved to trace rows."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Make the tables."""
+    """Create the tables."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement.format(**types))

@@ -1,4 +1,4 @@
-"""Times that are not known: what was imported need not say when it came to be, began or ended."""
+"""Unknown times: imported entities and activities may have none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COLUMNS = (("entities", "created"), ("activities", "started"), ("activities", "e
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Let the columns be NULL; SQLite can only do so by another column that takes the place of the first."""
+    """Allow NULL in the columns; SQLite can only do so by replacing the column."""
     for table, column in COLUMNS:
         if connection.dialect.name == "postgresql":
             statements = [f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"]

@@ -17,6 +17,6 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Say of each next version that it is one; the derivation stays where its maker used the version before."""
+    """Record each next version as a revision; keep the derivation only if its activity used the version before."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement)

@@ -1,4 +1,4 @@
-"""Small relations in the catalog: a file for each of the relations of a thousand calls is a thousand files too many."""
+"""Small relations in the catalog: a thousand calls should not write a thousand files."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ NAME = "0007-small"
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """A column for the content, which is NULL for relations that lie in the blobs."""
+    """Add a column for the content, which is NULL for relations in the blobs."""
     connection.exec_driver_sql(f"ALTER TABLE relations ADD COLUMN data {types['bytes']}")

@@ -1,4 +1,4 @@
-"""Relations of many parts: which blobs the index of a relation names, so that none of them is taken for garbage."""
+"""Parts of large relations: the blobs in the index of a relation, so that they are not collected as garbage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NAME = "0008-parts"
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """A table with a row for each part."""
+    """Create a table with a row for each part."""
     connection.exec_driver_sql(
         "CREATE TABLE parts (relation TEXT NOT NULL REFERENCES relations (hash), position INTEGER NOT NULL, "
         "hash TEXT NOT NULL, size BIGINT NOT NULL, PRIMARY KEY (relation, position))"

@@ -1,4 +1,4 @@
-"""The rows of tables that programs handed to Spark, as files among the blobs."""
+"""The rows of tables that programs passed to Spark, stored as blobs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ STATEMENTS = (
 
 
 def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
-    """Make the table."""
+    """Create the table."""
     for statement in STATEMENTS:
         connection.exec_driver_sql(statement.format(**types))

@@ -1,4 +1,4 @@
-"""The catalog's statements: the queries that read its tables, and those that write them."""
+"""The SQL statements that read and write the catalog."""
 
 from whence.store.catalog.statements.agents import agent_called, current_agent
 from whence.store.catalog.statements.deleting import delete_dataset, forget_relations

@@ -1,4 +1,4 @@
-"""People: who ran what is recorded."""
+"""Agents: the people who ran what is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whence.store.catalog.statements.inserting import insert
 
 
 def agent_called(connection: sa.Connection, name: str | None) -> int:
-    """The agent of that name, made if it is not there; without a name, the person who runs this."""
+    """Return the id of the agent of that name, created if missing; without a name, of the current user."""
     if name is None:
         return current_agent(connection)[0]
     chosen = sa.select(t.agents.c.id).where(t.agents.c.name == name).order_by(t.agents.c.id).limit(1)
@@ -23,7 +23,7 @@ def agent_called(connection: sa.Connection, name: str | None) -> int:
 
 
 def current_agent(connection: sa.Connection) -> tuple[int, str]:
-    """The key and name of the person who runs this, recorded if they are new."""
+    """Return the id and name of the current user, recorded if missing."""
     name, kind = _user(os.getuid()), "person"
     found = connection.execute(
         sa.select(t.agents.c.id).where(t.agents.c.name == name, t.agents.c.kind == kind)
@@ -38,5 +38,5 @@ def current_agent(connection: sa.Connection) -> tuple[int, str]:
 def _user(uid: int) -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
+    except (KeyError, OSError):  # the user of a container may have no name
         return f"uid-{uid}"

@@ -1,4 +1,4 @@
-"""What is removed from the catalog, and the mark that is left where it was."""
+"""Deleting datasets and relations from the catalog."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from whence.store.catalog.statements.reading import ids_of
 
 
 def delete_dataset(connection: sa.Connection, name: str) -> None:
-    """Remove a dataset with its derivations, and the operations and relations that nothing is left of.
+    """Remove a dataset with its derivations, and the operations and relations that nothing refers to any more.
 
-    The datasets on both sides of it get a mark, so that answers do not seem to be complete.
+    The datasets before and after it are marked, so that answers can say that they are incomplete.
     """
     entity = ids_of(connection, {name})[name]
     edges = t.was_derived_from
@@ -43,7 +43,7 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
 
 
 def _mark_gap(connection: sa.Connection, name: str, entity: int) -> None:
-    """Note in what came from a dataset, and in what it came from, that there was something in between."""
+    """Note the deleted dataset in the properties of its inputs and outputs, if it has outputs."""
     edges, used, made = t.was_derived_from.c, t.used.c, t.was_generated_by.c
     by_activity = sa.join(t.used, t.was_generated_by, used.activity == made.activity)
     known = sa.select(edges.id).where(edges.generated == made.entity, edges.relation.is_not(None)).exists()
@@ -72,7 +72,7 @@ def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int])
 
 
 def forget_relations(connection: sa.Connection) -> None:
-    """Drop the relations that no derivation refers to; garbage collection then removes their blobs."""
+    """Delete the relations that no derivation refers to; garbage collection then removes their blobs."""
     edges = t.was_derived_from
     connection.execute(
         t.parts.delete().where(

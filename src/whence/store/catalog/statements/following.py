@@ -1,4 +1,4 @@
-"""What was recorded after a given row: how the graph in memory is brought up to date."""
+"""Reading what was recorded after a given row, to update the graph in memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from whence.store.catalog import schema as t
 
 
 def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any]]:
-    """(id, name, shape, kind, properties) of the datasets recorded after that one."""
+    """Return (id, name, shape, kind, properties) of the datasets recorded after that one."""
     columns = (t.entities.c.id, t.entities.c.name, t.entities.c.shape, t.entities.c.kind, t.entities.c.properties)
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 
 class Derived(NamedTuple):
-    """A derivation as the graph in memory takes it; `activity` is a label, `hash` None where there is no relation."""
+    """A derivation for the graph in memory; `activity` is a label, `hash` is None if there is no relation."""
 
     id: int
     output: int
@@ -30,7 +30,7 @@ class Derived(NamedTuple):
 
 
 def edges_after(connection: sa.Connection, last: int) -> list[Derived]:
-    """The derivations after that one; what is only a revision is left out."""
+    """Return the derivations recorded after that one, without revisions."""
     edges, made = t.was_derived_from, t.activities
     columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation, edges.c.kind)
     chosen = (
@@ -48,23 +48,23 @@ def edges_after(connection: sa.Connection, last: int) -> list[Derived]:
 
 
 def label(id: int, name: str, identifier: str | None) -> str:
-    """What an activity is called: as the document did that it was imported from, or by its number."""
+    """Return the label of an activity: its id in the document it was imported from, else name and id."""
     return identifier or f"{name}#{id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """An activity by number and label: ids of what it used, and of what it generated without any relation."""
+    """An activity with the ids of the entities it used, and of those it generated that have no relation."""
 
     number: int
     label: str
-    kind: str  # "commit"; "operation", which knows the cells of what it computed; or "activity"
+    kind: str  # "commit", "operation" (a recorded computation), or "activity"
     used: tuple[int, ...]
     generated: tuple[int, ...]
 
 
 def loose_after(connection: sa.Connection, last: int) -> list[Loose]:
-    """The activities after that one which generated something that no relation leads from."""
+    """Return the activities recorded after that one that generated an entity without relations to its inputs."""
     edges, made = t.was_derived_from, t.activities
     related = sa.select(edges.c.id).where(
         edges.c.generated == t.was_generated_by.c.entity, edges.c.relation.is_not(None)
@@ -87,7 +87,7 @@ def loose_after(connection: sa.Connection, last: int) -> list[Loose]:
 
 
 def is_commit(name: str, properties: Mapping[str, Any]) -> bool:
-    """Whether an activity is a commit of a repository: what it changed is a file's history, and no lineage."""
+    """Whether an activity is a commit of a repository: it records the history of files, not their lineage."""
     return name == "git commit" and "git_commit" in properties
 
 
@@ -103,5 +103,5 @@ def _entities(connection: sa.Connection, table: sa.Table, activities: Sequence[i
 
 
 def last_activity(connection: sa.Connection) -> int:
-    """The number of the latest activity."""
+    """Return the id of the latest activity, -1 if there is none."""
     return int(connection.execute(sa.select(sa.func.max(t.activities.c.id))).scalar_one() or -1)

@@ -1,4 +1,4 @@
-"""Rows whose key the database chooses."""
+"""Inserting rows whose key the database chooses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 
 def insert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> int:
-    """Add one row and return its key."""
+    """Insert one row and return its key."""
     key = connection.execute(table.insert().values(**values)).inserted_primary_key
     if key is None:
         raise AssertionError(f"{table.name} gives its rows no key")

@@ -1,4 +1,4 @@
-"""What the catalog holds: datasets, operations, derivations, blobs in use."""
+"""Reading the catalog: datasets, operations, derivations, blobs in use."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from whence.store.records import Dataset, Derivation, Operation
 
 
 def log_id(connection: sa.Connection) -> str:
-    """The log's own identity, made with it."""
+    """Return the log's id, which was chosen when it was created."""
     return str(connection.execute(sa.select(t.log.c.id)).scalar_one())
 
 
 def stamp(connection: sa.Connection) -> Stamp:
-    """How much the catalog has changed, as this transaction sees it."""
+    """Return the counts of changes and removals, as this transaction sees them."""
     return Stamp(*connection.execute(sa.select(t.log.c.changes, t.log.c.removals)).one())
 
 
 def names(connection: sa.Connection) -> list[str]:
-    """The names of all datasets."""
+    """Return the names of all datasets."""
     return list(connection.execute(sa.select(t.entities.c.name)).scalars())
 
 
 def datasets(connection: sa.Connection, name: str | None = None) -> list[Dataset]:
-    """All datasets, oldest first; or the one of that name, if it is there."""
+    """Return all datasets, oldest first, or only the one with that name, if it exists."""
     by = _first_agent(t.was_attributed_to, t.was_attributed_to.c.entity == t.entities.c.id)
     query = sa.select(t.entities, by).order_by(t.entities.c.id)
     if name is not None:
@@ -40,7 +40,7 @@ def datasets(connection: sa.Connection, name: str | None = None) -> list[Dataset
 
 
 def dataset(connection: sa.Connection, name: str) -> Dataset:
-    """The dataset of that name, or UnknownName."""
+    """Return the dataset with that name, or raise UnknownName."""
     found = datasets(connection, name)
     if not found:
         raise UnknownName.of("dataset", name, names(connection))
@@ -48,7 +48,7 @@ def dataset(connection: sa.Connection, name: str) -> Dataset:
 
 
 def operations(connection: sa.Connection, dataset: str | None = None) -> list[Operation]:
-    """All operations, oldest first; or those that used or generated the dataset."""
+    """Return all operations, or those that used or generated the dataset, oldest first."""
     by = _first_agent(t.was_associated_with, t.was_associated_with.c.activity == t.activities.c.id)
     query = sa.select(t.activities, by).order_by(t.activities.c.id)
     if dataset is not None:
@@ -95,7 +95,7 @@ def _names_by_activity(
 
 
 def derivations(connection: sa.Connection, *, output: str | None = None, input: str | None = None) -> list[Derivation]:
-    """All derivations, oldest first; or those of one output, or of one input."""
+    """Return all derivations, or those of one output or one input, oldest first."""
     generated, used = t.entities.alias("generated_entity"), t.entities.alias("used_entity")
     edges = t.was_derived_from
     query = (
@@ -127,7 +127,7 @@ def derivations(connection: sa.Connection, *, output: str | None = None, input: 
 
 
 def counts(connection: sa.Connection) -> tuple[int, int, int]:
-    """How many datasets, operations and derivations there are."""
+    """Return the number of datasets, operations and derivations."""
     tables = (t.entities, t.activities, t.was_derived_from)
     row = connection.execute(
         sa.select(*(sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in tables))
@@ -136,19 +136,19 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 
 
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
-    """The hashes of all blobs that are in use, or of those among the given ones that are."""
+    """Return the hashes of all blobs in use, or those of the given hashes that are in use."""
     among = None if among is None else list(among)
     tables = (t.relations, t.parts, t.results, t.table_rows)
     return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
 def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
-    """Those of the hashes that are relations in the catalog."""
+    """Return the given hashes that are relations in the catalog."""
     return _hashes(connection, t.relations, list(among))
 
 
 def content(connection: sa.Connection, hash: str) -> bytes | None:
-    """The bytes of a relation that lies in the catalog."""
+    """Return the bytes of a relation that is stored in the catalog, else None."""
     found = connection.execute(sa.select(t.relations.c.data).where(t.relations.c.hash == hash)).scalar_one_or_none()
     return None if found is None else bytes(found)
 
@@ -161,7 +161,7 @@ def _hashes(connection: sa.Connection, table: sa.Table, among: list[str] | None)
 
 
 def require_shapes(connection: sa.Connection, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Make sure that nobody deleted or redefined the datasets since their shapes were looked up."""
+    """Raise an error if a dataset was deleted or redefined since its shape was read."""
     rows = connection.execute(
         sa.select(t.entities.c.name, t.entities.c.shape).where(t.entities.c.name.in_(list(shapes)))
     )
@@ -177,7 +177,7 @@ def require_shapes(connection: sa.Connection, shapes: Mapping[str, tuple[int, ..
 
 
 def ids_of(connection: sa.Connection, wanted: Iterable[str]) -> dict[str, int]:
-    """The key of each dataset by its name, or UnknownName."""
+    """Return the ids of datasets by name, or raise UnknownName."""
     wanted = list(wanted)
     rows = connection.execute(sa.select(t.entities.c.name, t.entities.c.id).where(t.entities.c.name.in_(wanted)))
     ids = {row.name: int(row.id) for row in rows}

@@ -1,4 +1,4 @@
-"""What is added to the catalog: datasets, operations, derivations with their relations."""
+"""Adding datasets, operations, and derivations with their relations to the catalog."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from whence.store.records import Dataset, Derivation, Operation
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A relation as the catalog refers to it; it lies in the blobs or, if it is small, in the catalog as `data`."""
+    """A stored relation: its bytes are a blob or, if they are few, `data` in the catalog."""
 
     hash: str
     size: int
     boxes: int
     tuples: int
     data: bytes | None = None
-    parts: tuple[tuple[str, int], ...] = ()  # hash and size of each, of a relation of many
+    parts: tuple[tuple[str, int], ...] = ()  # hash and size of each part of a large relation
 
     def row(self, created: str) -> dict[str, Any]:
-        """Its row in the catalog."""
+        """Return its row in the catalog."""
         return {
             "hash": self.hash, "size": self.size, "boxes": self.boxes, "tuples": str(self.tuples), "created": created,
             "data": self.data,
@@ -42,13 +42,13 @@ class Edge:
     output: str
     input: str
     relation: Stored
-    kind: str = "boxes"  # or "selection": cells that decided, and went into nothing
+    kind: str = "boxes"  # or "selection": cells that only influenced the selection
 
 
 def add_dataset(
     connection: sa.Connection, name: str, kind: str, shape: tuple[int, ...], properties: Mapping[str, Any]
 ) -> Dataset:
-    """Record a dataset that is not there yet."""
+    """Record a new dataset."""
     created, (agent, by) = now(), current_agent(connection)
     entity = insert(
         connection,
@@ -68,7 +68,7 @@ def add_operation(
     started: str,
     reuse: bool,
 ) -> Operation:
-    """Record an operation with what it used and what it generated."""
+    """Record an operation with its inputs and outputs."""
     ended, (agent, by) = now(), current_agent(connection)
     ids = ids_of(connection, {*inputs, *outputs})
     activity = insert(
