@@ -24,7 +24,8 @@ ROWS_AT_A_TIME = 1 << 18
 """The number of rows that are read before they are folded."""
 
 BUDGETS = (FEW_ROWS, 64, 1024)
-"""Budgets of rows with which all views are tried, one after the other. Then the natural view is used without a budget.
+"""Budgets of rows with which all views are tried, one after the other. Then the natural view is used without a
+budget.
 """
 
 HELD = 64

@@ -30,7 +30,8 @@ LEAVES = (str, bytes, bool, int, complex, type(None), np.ufunc, types.BuiltinFun
 
 PACKAGE = os.path.dirname(sys.modules[OWN].__file__ or "")
 LIBRARIES = (*INSTALLED, *(os.path.join(PACKAGE, each) for each in ("arrays", "log", "store", "relation", "selection")))
-"""Directories of code that is not inspected: installed packages, and the packages of whence that run tracked functions.
+"""Directories of code that is not inspected: installed packages, and the packages of whence that run tracked
+functions.
 """
 
 Wanted = Callable[[Any], bool]

@@ -177,7 +177,9 @@ def _radix(size: int, item: int, steps: Shape, sides: Shape) -> Shape | None:
 
 
 def _factors_of_view(sides: Shape, steps: Shape, axes: list[_Axis], delta: int) -> list[Factor] | None:
-    """Return the relation as factors, if each axis of the known array follows at most one axis of the view; else None."""
+    """Return the relation as factors, if each axis of the known array follows at most one axis of the view; else
+    None.
+    """
     start = _digits(delta, axes)
     if start is None:
         return None

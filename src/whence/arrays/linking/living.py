@@ -95,7 +95,9 @@ class Living:
         return self._by_content(array, digest)
 
     def _containing(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
-        """Recognise an array as itself or as a part of the latest array that contains it; unchanged arrays come first."""
+        """Recognise an array as itself or as a part of the latest array that contains it; unchanged arrays come
+        first.
+        """
         changed: Arrival | None = None
         itself = owned.exact.get(layout)
         first = [itself] if itself is not None and itself in owned.wide else []

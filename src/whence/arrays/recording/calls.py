@@ -365,7 +365,9 @@ def captured(
     memory: ReuseLookup | None = None,
     unknown: Unknown = "error",
 ) -> Captured:
-    """Call the function and find the lineage of its results; reuse lineage in `memory` of a call with the same record."""
+    """Call the function and find the lineage of its results; reuse lineage in `memory` of a call with the same
+    record.
+    """
     call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
     for each in call.inputs:
         checked(each.value, repr(each.label))

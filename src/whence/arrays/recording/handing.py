@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """The arguments of a call with known numbers as arrays, its opaque inputs, and what the log knows about all inputs."""
+    """The arguments of a call with known numbers as arrays, its opaque inputs, and what the log knows about all
+    inputs.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]

@@ -208,7 +208,9 @@ def outputs_of(result: Any, label: str) -> list[Array]:
 def stored_by(
     function: Function, arguments: dict[str, Any], label: str, is_result: Callable[[Any], bool]
 ) -> list[Array]:
-    """Return the results that a function stored instead of returning: in its object, a list, or an enclosing variable."""
+    """Return the results that a function stored instead of returning: in its object, a list, or an enclosing
+    variable.
+    """
     found = surroundings(function, arguments, is_result)[0]
     once = {id(each): (name, each) for name, each in found.items()}
     return [Array(f"{label}.{name.removeprefix('self.')}", each) for name, each in once.values()]

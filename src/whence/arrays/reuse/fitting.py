@@ -78,7 +78,9 @@ def _lengths(seen: Sequence[_Seen], axes: int) -> _Lengths:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An observation to be fitted: the integers that count as lengths, and all integers that should follow from them."""
+    """An observation to be fitted: the integers that count as lengths, and all integers that should follow from
+    them.
+    """
 
     sizes: Shape
     numbers: tuple[int, ...]

@@ -54,7 +54,9 @@ _matrix("linalg.matrix_power", lambda n, m: (n, n))
 
 
 def factored(in_shape: Shape, out_core: Shape, *rows: Part | None) -> Relation:
-    """Return the relation of a factor of each matrix of a batch: rows over two axes of the output and two of the input."""
+    """Return the relation of a factor of each matrix of a batch: rows over two axes of the output and two of the
+    input.
+    """
     own = in_shape[:-2]
     axes = [len(own), len(own) + 1]
     return product((*own, *out_core), in_shape, [*_batch_factors(own, own), factor(axes, axes, rows)])

@@ -103,7 +103,9 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
 
 
 def _from_everything(function: Callable[..., Any]) -> None:
-    """Add a rule that runs the function once more for the shapes of its results; all their cells come from all arrays."""
+    """Add a rule that runs the function once more for the shapes of its results; all their cells come from all
+    arrays.
+    """
 
     def everything(*args: Any, **kwargs: Any) -> Any:
         operands = [each for each in (*args, *kwargs.values()) if isinstance(each, np.ndarray)]

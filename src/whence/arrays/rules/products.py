@@ -121,7 +121,9 @@ def linalg_matmul(x1: Any, x2: Any, /) -> Links:
 
 @rule("dot")
 def dot(a: Any, b: Any, out: Any = None) -> Links:
-    """Sum over the last axis of the first and the second-to-last of the second; a product with a scalar is elementwise."""
+    """Sum over the last axis of the first and the second-to-last of the second; a product with a scalar is
+    elementwise.
+    """
     first, second = shape(a), shape(b)
     if not first or not second:
         from whence.arrays.rules.elementwise import elementwise
@@ -179,7 +181,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Links:
 
 @rule("kron")
 def kron(a: Any, b: Any) -> Links:
-    """Each axis of the output is split in two: the outer index belongs to the first operand, the inner to the second."""
+    """Each axis of the output is split in two: the outer index belongs to the first operand, the inner to the
+    second.
+    """
     rank = max(len(shape(a)), len(shape(b)))
     ours, theirs = ((1,) * (rank - len(shape(each))) + shape(each) for each in (a, b))
     out_shape = tuple(n * m for n, m in zip(ours, theirs, strict=True))

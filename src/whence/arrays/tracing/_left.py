@@ -36,7 +36,9 @@ class RunArray(TrackedArray):
 
 @contextmanager
 def plain_afterwards(function: Callable[..., Any], names: Iterable[str]) -> Iterator[None]:
-    """When the block ends, make tracked arrays and cells plain that are still stored and come from these sources alone."""
+    """When the block ends, make tracked arrays and cells plain that are still stored and come from these sources
+    alone.
+    """
     outer, _running.made = getattr(_running, "made", None), {}
     cells = _tracked.live_cells()
     unseen = not UNSEEN.isdisjoint(each for each in mentioned(function) if isinstance(each, str))

@@ -215,7 +215,9 @@ class Members(NDArrayOperatorsMixin):
         return self.held_as(self.value.astype(dtype, *args, **options))
 
     def held_as(self, result: Any) -> Any:
-        """Wrap the same cells as NumPy returned them: in another dtype, in other memory, or in a shape with more axes."""
+        """Wrap the same cells as NumPy returned them: in another dtype, in other memory, or in a shape with more
+        axes.
+        """
         if result is self.value:
             return self
         own = self.value.shape

@@ -130,7 +130,9 @@ class Step:
         return found
 
     def done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
-        """Return the operation, what it reads, and the lineage of its outputs; None if that is better computed later."""
+        """Return the operation, what it reads, and the lineage of its outputs; None if that is better computed
+        later.
+        """
         operation = self.identified()
         if operation.places is not None and self._key is not None:
             return operation, "", operation.places

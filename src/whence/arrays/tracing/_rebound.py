@@ -39,7 +39,9 @@ class Module:
 
 
 def _as_strided(run: Run, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """Replace as_strided, because NumPy's version needs the memory of an array, which a traced array does not expose."""
+    """Replace as_strided, because NumPy's version needs the memory of an array, which a traced array does not
+    expose.
+    """
     from whence.arrays.tracing._traced import Traced
 
     if isinstance(x, Traced) and not run.finished:

@@ -143,7 +143,9 @@ class Run:
         return bool(self._casts)
 
     def refuse(self, error: NoRule) -> None:
-        """Note that an operation was refused. If the function catches the error, its run differs from an untraced one."""
+        """Note that an operation was refused. If the function catches the error, its run differs from an untraced
+        one.
+        """
         if self.refused is None:
             self.refused = error
 
@@ -155,7 +157,9 @@ class Run:
         )
 
     def before_writing(self, array: Any) -> None:
-        """Raise an error if a write changes more than it seems to: cells of another input, or several cells of a view."""
+        """Raise an error if a write changes more than it seems to: cells of another input, or several cells of a
+        view.
+        """
         buffer = array._buffer
         own = [each for each in self._inputs if each._buffer is buffer]
         if any(each.value.flags.writeable and overlaps_itself(each.value) for each in (array, *own)):

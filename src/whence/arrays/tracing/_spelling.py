@@ -34,7 +34,9 @@ class Spelled:
         self.complete = True  # whether every argument is described by the key
 
     def operands(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return operands of a ufunc as NumPy takes them. The key notes that an operand is a number, but not its value."""
+        """Return operands of a ufunc as NumPy takes them. The key notes that an operand is a number, but not its
+        value.
+        """
         made = []
         for each in given:
             kind = type(each)

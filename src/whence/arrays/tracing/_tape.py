@@ -57,7 +57,9 @@ class Tape:
         self.values = False
 
     def add(self, step: Any, given: Shape = (), made: Shape = ()) -> None:
-        """Add a step: a description with the indices of arrays, integers among the arguments, and lengths of results."""
+        """Add a step: a description with the indices of arrays, integers among the arguments, and lengths of
+        results.
+        """
         if get_ident() != self._thread:  # the order of steps in several threads is not defined
             self.complete = False
         self._steps.append(step)

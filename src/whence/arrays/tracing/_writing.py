@@ -67,7 +67,9 @@ def written(old: Origins, view: Relation | None, target: Relation, new: Origins)
 
 
 def assigned(picked: Relation, given: Shape) -> Relation:
-    """Return the relation from the cells that an indexed assignment writes to those of the value, which is broadcast."""
+    """Return the relation from the cells that an indexed assignment writes to those of the value, which is
+    broadcast.
+    """
     return picked.inverse.compose(broadcast(given, picked.out_shape))
 
 
