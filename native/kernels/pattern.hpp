@@ -10,7 +10,7 @@
 
 namespace whence {
 
-// No bound, and beyond any index: arrays have fewer than 2^62 cells.
+// No bound, and greater than any index: arrays have fewer than 2^62 cells.
 inline constexpr int64_t kMax = int64_t{1} << 62;
 inline constexpr int64_t kMin = -kMax;
 
