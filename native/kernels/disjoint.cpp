@@ -172,14 +172,14 @@ void bound(const Part& part, size_t i, const Form& form, const int64_t* lo, cons
   const Range u{lo[form.u], hi[form.u]}, far = scaled(-Signed{form.s}, u);
   out[0] = {v.lo + far.lo, v.hi + far.hi};
   const Axis &child = part.pattern[form.v], &parent = part.pattern[form.u];
-  if (child.parent == form.u) {  // v lies between its lo + p * u and its hi + q * u
+  if (child.parent == form.u) {  // v is between its lo + p * u and its hi + q * u
     const Signed first = part.lo[form.v][i];
     const Range below = scaled(Signed{child.p} - form.s, u), above = scaled(Signed{child.q} - form.s, u);
     out[1] = {first + below.lo, first + part.width[form.v][i] + above.hi};
   }
   constexpr int64_t steep = int64_t{1} << 30;  // products of two of them and an index fit into 128 bits
   const bool gentle = std::max({form.s, -form.s, parent.p, -parent.p, parent.q, -parent.q}) <= steep;
-  if (parent.parent == form.v && gentle) {  // u lies between its lo + p * v and its hi + q * v
+  if (parent.parent == form.v && gentle) {  // u is between its lo + p * v and its hi + q * v
     const Signed s = form.s, first = part.lo[form.u][i], last = first + part.width[form.u][i];
     const Signed near = s > 0 ? last : first, other = s > 0 ? first : last;
     const Range below = scaled(1 - s * (s > 0 ? parent.q : parent.p), v);

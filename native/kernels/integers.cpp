@@ -1,12 +1,12 @@
 // The Omega test (Pugh 1991) eliminates one variable after another. An equality is solved for a variable whose
 // coefficient is 1 or -1; where there is none, replacing a variable makes the coefficients smaller, as Euclid's algorithm
-// does. A variable x of inequalities lies between lower bounds, a*x >= A, and upper bounds, b*x <= B. Each pair leaves
+// does. A variable x of inequalities is between lower bounds, a*x >= A, and upper bounds, b*x <= B. Each pair leaves
 //
 //   a*B - b*A >= 0                  if x may be a fraction (the real shadow), and
-//   a*B - b*A >= (a - 1)*(b - 1)    if there is room for an integer whatever the others are (the dark shadow).
+//   a*B - b*A >= (a - 1)*(b - 1)    if there is always room for an integer (the dark shadow).
 //
-// They are the same if a or b is 1. Otherwise, if only the real shadow has a solution, x lies near one of its lower bounds:
-// each of the few places is tried.
+// They are the same if a or b is 1. Otherwise, if only the real shadow has a solution, x is near one of its lower bounds:
+// each of the few values is tried.
 #include "kernels/integers.hpp"
 
 #include <map>

@@ -169,7 +169,7 @@ class Selection:
         shape = _reading.as_shape(shape)
         return cls._trusted(read_only(np.empty((0, len(shape), 2), dtype=np.int64)), shape)
 
-    # What it holds ----------------------------------------------------------------------------------------------------
+    # Contents ---------------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -353,7 +353,7 @@ class Selection:
         if self._shape != other._shape:
             raise ShapeMismatch(f"selections of different datasets: the shapes are {self._shape} and {other._shape}")
 
-    # To look at -------------------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return f"Selection(shape={self._shape}, {summary(self._boxes, self.count)})"

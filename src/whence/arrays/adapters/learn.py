@@ -238,7 +238,7 @@ def _dense(result: Any) -> Any:
     return result
 
 
-# --- what was learned
+# --- the fitted state
 
 
 def _fitted(run: Run, estimator: Any, data: Any, operands: list[Any], before: list[Any]) -> Model:

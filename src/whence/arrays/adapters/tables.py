@@ -63,7 +63,8 @@ def _watched(what: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _runs:
-            args = tuple(list(each) if hasattr(each, "__next__") else each for each in args)  # to inspect items
+            # Iterators become lists, so that their items can be inspected.
+            args = tuple(list(each) if hasattr(each, "__next__") else each for each in args)
             refuse_traced(f"pandas ({what}.{original.__name__})", (*args, *kwargs.values()))
         return original(self, *args, **kwargs)
 

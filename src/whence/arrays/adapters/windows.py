@@ -48,7 +48,8 @@ def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Part, ...]:
     low, high = min(offsets), max(offsets)
     if len(set(offsets)) == high - low + 1 and _stays_within(low, high, mode):
         return band(0, 0, side, side, low, high).parts
-    first, last = min(max(0, -low), side), max(min(side - 1, side - 1 - high), -1)  # no window is cut here
+    # The range of cells whose window is inside the axis.
+    first, last = min(max(0, -low), side), max(min(side - 1, side - 1 - high), -1)
     inner = [
         made for start, stop in _runs(sorted(set(offsets))) if (made := row((first, last), (start, stop, 0, 1, 1)))
     ]

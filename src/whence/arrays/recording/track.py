@@ -121,7 +121,8 @@ class Tracked:
                 LineageLost,
                 stacklevel=2,
             )
-        if found.notes and any(np.ndim(each.value) for each in found.outputs):  # numbers: known or noted
+        # For single numbers, the lineage is known, or a note says why not.
+        if found.notes and any(np.ndim(each.value) for each in found.outputs):
             _warn_of_casts(self.name, found.notes, stacklevel=3)
         if learned is not None and not found.reused:
             if self._reuse is True:

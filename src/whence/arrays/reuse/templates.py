@@ -94,7 +94,7 @@ class Template:
     least: tuple[int, ...]  # the least value of each symbol
     apart: tuple[tuple[int, int, int, int], ...]  # (i, factor, j, d): symbol i is at least factor * symbol j + d
     most: tuple[int, ...]  # the greatest value of each symbol; 0: no limit
-    ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # product == combination of terms
+    ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # products that equal combinations of terms
     divisors: tuple[int, ...]
     classes: frozenset[tuple[int, ...]]  # observed remainders of all symbols by all divisors
     free: tuple[int, ...]  # indices of the integers of the tape that count as lengths

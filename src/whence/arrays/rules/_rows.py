@@ -119,7 +119,7 @@ def pieces(out: int, into: int, rows: Iterable[tuple[int, int, int, int]]) -> Fa
 
 
 def gathered(out: int, into: int, indices: Ints, in_side: int) -> Factor:
-    """a = indices[b]: one row for each range of consecutive indices."""
+    """a = indices[b]: as few rows as there are runs of indices."""
     found = compress(np.stack([np.arange(len(indices)), indices], axis=1), (len(indices),), (in_side,))
     if found._views == ((len(indices),), (in_side,)):
         return Factor((out,), (into,), tuple(found.parts()))

@@ -99,7 +99,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     return links if w is None else [*links, Link(w, Relation.whole(out, shape(w)))]
 
 
-# --- functions of which every result comes from every cell
+# --- every result comes from every cell
 
 
 def _from_everything(function: Callable[..., Any]) -> None:

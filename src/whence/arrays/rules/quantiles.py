@@ -98,7 +98,8 @@ def _quantiles(a: Any, axis: Any, keepdims: Any, fraction: float, *, among_numbe
     missing = np.isnan(values)
     count = values.shape[-1] - missing.sum(axis=-1)
     if (missing.any() and not among_numbers) or not count.all():
-        return [Link(a, decided.relation), decided]  # NaN: from the whole slice
+        # The result is NaN because of some cell; the whole slice is recorded.
+        return [Link(a, decided.relation), decided]
     cells = numbered(in_shape).transpose([*kept, *axes]).reshape(values.shape)
     exact = fraction * (count - 1)
     picks = np.stack([np.floor(exact), np.ceil(exact)], axis=-1).astype(np.int64)

@@ -26,7 +26,7 @@ def holding(values: Any, array: Any) -> Relation:
 
 
 def _decided_by_all(out_shape: Shape, *arrays: Any) -> Links:
-    """All cells are selection lineage of which values there are, and in which order."""
+    """Link all cells as selection lineage: they determine which values there are, and in which order."""
     return [Link(each, Relation.whole(out_shape, shape(each)), "selection") for each in arrays]
 
 

@@ -67,7 +67,8 @@ def _mentioned(function: Any, seen: set[int]) -> Iterator[Any]:
     function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType) or id(function) in seen:
         return
-    if (function.__module__ or "").split(".")[0] == "numpy":  # its branches on flags do not matter
+    # NumPy's own functions may read flags and strides, but do not branch on values.
+    if (function.__module__ or "").split(".")[0] == "numpy":
         return
     seen.add(id(function))
     for code in _codes(function.__code__):

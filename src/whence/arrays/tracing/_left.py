@@ -62,7 +62,8 @@ def _make_plain(names: set[str]) -> None:
 def _stored() -> list[Any]:
     """Return all tracked arrays and cells that some object refers to."""
     held = gc.get_referents(*gc.get_objects())
-    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]  # numbers, arrays
+    # The garbage collector does not track containers of numbers and arrays alone.
+    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]
     found = [each for each in (*held, *gc.get_referents(*apart)) if isinstance(each, (np.ndarray, np.floating))]
     return list({id(each): each for each in found if is_tracked(each)}.values())
 

@@ -142,7 +142,7 @@ class Members(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"Traced({self.value!r})"
 
-    # --- what arrays have
+    # --- attributes and methods of arrays
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ class Traced(Members, Body):
         self.value = value
         self._number_in_run = run.next_array(self)
         self._cached: tuple[int, Later] | None = None
-        self._decided = {}  # the selection lineage of which cells of the buffer a view shows
+        self._decided = {}  # selection lineage of a view: what selected its cells of the buffer
 
     # --- lineage
 

@@ -233,7 +233,8 @@ def _as_tracked(function: Callable[..., Any], result: Any, links: rules.Links, m
         return result
     made = with_values(total, numbers)
     if numbers.base is not None and any(np.may_share_memory(numbers, link.operand) for link in links):
-        made.flags.writeable = False  # NumPy returns a view here; this is a copy
+        # NumPy returns a view of the operand, but this is a copy, so that writing must raise an error.
+        made.flags.writeable = False
     return made.view(TrackedArray) if isinstance(result, np.ndarray) else made[()]
 
 
