@@ -208,8 +208,8 @@ void Gatherer::add_run(Handle first, uint64_t step, uint64_t count) {
 void Gatherer::add_all(const char* handles, ptrdiff_t stride, size_t n) {
   const auto at = [=](size_t i) { return load(handles + static_cast<ptrdiff_t>(i) * stride); };
   if (n >= kIrregular) {
-    // Two thirds of the steps change, so there is no regularity to find. The handles are stored unchanged, and read
-    // when needed.
+    // If two thirds of the steps change, there is no regularity to find: the handles are stored unchanged, and read when
+    // needed.
     size_t changes = 0;
     for (size_t i = 2; i < n; ++i) changes += (at(i) - at(i - 1)) != (at(i - 1) - at(i - 2));
     if (changes * 3 > n * 2) {

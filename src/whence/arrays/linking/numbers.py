@@ -1,4 +1,4 @@
-"""Recognise numbers that tracked calls returned by object identity, because a float has no room for lineage.
+"""Recognise, by object identity, the numbers that tracked calls returned, because a float has no room for lineage.
 
 The latest objects are kept referenced, so that no other object gets the same id. If Python computes something from such
 a number, the result is another object, which is not known. A number outlives its log: a number of another log, or of
