@@ -1,4 +1,4 @@
-"""Questions along a workflow, put to every system, with times and with answers compared cell for cell."""
+"""Ask every system questions along a workflow, measure times, and compare answers cell by cell."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bench._ours import Log, Relations
 from bench._workflows import Workflow
 from bench.baselines.systems import BACKWARD, BASELINES, FORWARD, Box, Ints, System, forget
 
-ENOUGH = 0.25  # seconds: an answer that takes longer is not asked for again
+ENOUGH = 0.25  # seconds: a question that takes longer is not repeated
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How to ask: shares of the cells in one box (0 is a single cell), seconds allowed, repetitions."""
+    """How to ask: shares of the cells in one box (0 is a single cell), time limit in seconds, and repetitions."""
 
     shares: tuple[float, ...]
     limit: float
@@ -29,7 +29,9 @@ class Manner:
 
 @dataclass
 class Question:
-    """One box of cells asked in one direction: milliseconds for each system, warm, and cold where it was measured."""
+    """A question about one box of cells in one direction, with the milliseconds of each system: warm, and cold if
+    measured.
+    """
 
     workflow: str
     direction: str
@@ -42,19 +44,19 @@ class Question:
 
     @property
     def cells(self) -> int:
-        """How many cells are asked about."""
+        """The number of cells in the question."""
         return math.prod(last - first + 1 for first, last in self.box)
 
 
 def asked(workflow: Workflow, manner: Manner) -> list[Question]:
-    """Every system stores the workflow and is asked the same questions; whence comes first, the others are compared."""
+    """Store the workflow in every system and ask the same questions; the other systems are compared with whence."""
     questions = list(random_boxes(workflow, manner.shares))
     put(workflow, questions, manner)
     return questions
 
 
 def put(workflow: Workflow, questions: Sequence[Question], manner: Manner) -> None:
-    """Put the questions to every system, one system after the other."""
+    """Ask every system the questions, one system after the other."""
     kinds: tuple[type[System], ...] = (Relations, Log, *BASELINES)
     for kind in kinds:
         with workspace() as directory:
@@ -64,13 +66,13 @@ def put(workflow: Workflow, questions: Sequence[Question], manner: Manner) -> No
 
 
 def random_boxes(workflow: Workflow, shares: Sequence[float]) -> Iterator[Question]:
-    """Boxes of several shares of the cells, at random places, for both directions."""
+    """Yield boxes of several shares of the cells, at random positions, for both directions."""
     rng = np.random.default_rng(len(workflow.name))
     for direction, shape in ((FORWARD, workflow.steps[0].in_shape), (BACKWARD, workflow.steps[-1].out_shape)):
         seen = set()
         for share in shares:
             sides = tuple(max(1, math.ceil(side * share ** (1 / len(shape)))) for side in shape)
-            if sides in seen:  # an end of few cells has few sizes of box
+            if sides in seen:  # a dataset of few cells has few sizes of boxes
                 continue
             seen.add(sides)
             starts = [int(rng.integers(0, whole - side + 1)) for whole, side in zip(shape, sides, strict=True)]
@@ -79,7 +81,7 @@ def random_boxes(workflow: Workflow, shares: Sequence[float]) -> Iterator[Questi
 
 
 def ask_all(system: System, questions: Sequence[Question], manner: Manner) -> None:
-    """Time one system on every question: cold on the middle one of each direction, then all of them warm."""
+    """Time one system on every question: cold on the middle one of each direction, then warm on all of them."""
     files = [path for path in system.directory.rglob("*") if path.is_file()]
     for direction in (FORWARD, BACKWARD):
         own = [question for question in questions if question.direction == direction]
@@ -100,7 +102,7 @@ def ask_all(system: System, questions: Sequence[Question], manner: Manner) -> No
 
 
 def once(system: System, question: Question, limit: float) -> float:
-    """Ask and check the answer against the first system's; seconds, or the limit where that was reached."""
+    """Ask once, and compare the answer with the first system's; return seconds, or the limit if it was reached."""
     start = time.perf_counter()
     try:
         answer = system.ask(question.box, question.direction, limit)
@@ -117,7 +119,7 @@ def once(system: System, question: Question, limit: float) -> float:
 
 
 def again(system: System, question: Question, manner: Manner) -> float:
-    """The median time of an answer, in seconds; what takes microseconds is asked more often."""
+    """Return the median time of an answer in seconds; questions that take microseconds are repeated more often."""
     times: list[float] = []
     many = 5 * manner.repeat if isinstance(system, Relations) else manner.repeat
     while len(times) < many and sum(times) < 2 * ENOUGH:

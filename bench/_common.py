@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: the form of a claim, sizes, timing, temporary files, the command line."""
+"""Shared code of the benchmark scripts: the form of a claim, sizes, timing, temporary files, the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZES = ("tiny", "small", "full")
 
 
 def check_size(size: str) -> str:
-    """The size, or an error that names the three."""
+    """Return the size; raise an error that names the three sizes if it is not one."""
     if size not in SIZES:
         raise ValueError(f"there is no size {size!r}; choose one of {', '.join(SIZES)}")
     return size
@@ -42,12 +42,12 @@ def claim(
     true: bool = True,
     **more: Any,
 ) -> Claim:
-    """One claim, in which less is always better and it holds exactly when ratio >= target.
+    """Make one claim, in which less is always better; it holds exactly if ratio >= target.
 
-    `ratio` is the best baseline (of those in `against`, or of all) over ours, unless it is given: the median of many
-    ratios is not the ratio of the medians. The target is a ratio, `at_least`, or
-    a bound on our own number, `at_most`, which is turned into the ratio that it amounts to on this run.
-    A baseline of None did not take part. A claim with `true=False` (an answer was wrong) does not hold.
+    `ratio` is the best baseline (of those in `against`, or of all) divided by ours, unless it is given: the median of
+    many ratios is not the ratio of the medians. The target is a ratio, `at_least`, or a bound on our own number,
+    `at_most`, which is converted to a ratio for this run. A baseline of None was not measured. A claim with
+    `true=False` (an answer was wrong) does not hold.
 
     >>> claim("size", 2.0, {"Parquet": 8.0, "Raw": 9.0}, unit="MB", at_least=3)["holds"]
     True
@@ -71,7 +71,7 @@ def claim(
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A temporary directory that is gone afterwards, whatever happens."""
+    """Make a temporary directory that is always removed afterwards."""
     path = Path(tempfile.mkdtemp(prefix="whence-bench-"))
     try:
         yield path
@@ -82,7 +82,7 @@ def workspace() -> Iterator[Path]:
 def seconds(
     work: Callable[[], Any], repeat: int = 3, budget: float = 2.0, clock: Callable[[], float] = time.perf_counter
 ) -> float:
-    """The median time of a call, over at most `repeat` calls and about `budget` seconds: by the clock on the wall."""
+    """Return the median wall-clock time of a call, over at most `repeat` calls and about `budget` seconds."""
     times: list[float] = []
     gc.collect()
     while len(times) < repeat and (not times or sum(times) < budget):
@@ -93,17 +93,17 @@ def seconds(
 
 
 def quiet(_: str) -> None:
-    """No progress shown."""
+    """Show no progress."""
 
 
 def show(claims: list[Claim]) -> None:
-    """The claims as a table, on the terminal."""
+    """Print the claims as a table on the terminal."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table()
     for header, side in (("claim", "left"), ("ours", "right"), ("best other", "right"), ("ratio", "right")):
-        table.add_column(header, justify=side, overflow="fold")  # type: ignore[arg-type] # one of rich's words
+        table.add_column(header, justify=side, overflow="fold")  # type: ignore[arg-type] # a string that rich accepts
     table.add_column("goal")
     table.add_column("holds")
     for row in claims:
@@ -134,7 +134,7 @@ def main(run: Run, plot: Plot) -> None:
 
 
 def dots(claims: list[Claim], path: Path, title: str, label: str) -> Path:
-    """A line for each claim and a dot for each system on it, on a logarithmic scale: further left is better."""
+    """Draw a line for each claim with a dot for each system, on a logarithmic scale: further left is better."""
     import matplotlib as mpl
 
     mpl.use("Agg")

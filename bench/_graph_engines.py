@@ -1,4 +1,4 @@
-"""The ways to similar paths, timed on one graph, and plain ancestor queries of other libraries."""
+"""Time the algorithms for similar paths on one graph, and plain ancestor queries of other libraries."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from whence.graph.similar import INTERVALS
 from whence.testing.graphs import Arrays
 
 OURS = "SimProvTst"
-BYTES = 6 << 30  # what a slow method may take
+BYTES = 6 << 30  # the most memory of a slow method
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question put to several engines: seconds by engine (None: did not take part), and whether all agreed."""
+    """One question to several engines: seconds by engine (None: not measured), and whether all agreed."""
 
     times: dict[str, float | None]
     agree: bool
@@ -31,7 +31,7 @@ class Asked:
 
     @property
     def ratio(self) -> float:
-        """The best of the others over ours."""
+        """The best time of the others divided by ours."""
         ours = self.times[OURS]
         assert ours is not None
         return min(value for name, value in self.times.items() if name != OURS and value is not None) / ours
@@ -40,7 +40,7 @@ class Asked:
 def engines(
     graph: Graph, sources: Numbers, destinations: Numbers
 ) -> dict[str, Callable[[np.ndarray[Any, Any]], object]]:
-    """Ways to mark all similar paths. All three are compiled and work on the same arrays."""
+    """Return functions that mark all similar paths. All three are compiled and work on the same arrays."""
     ancestry = graph.ancestry
     return {
         OURS: lambda marks: ancestry.mark_similar(sources, destinations, INTERVALS, marks),
@@ -50,7 +50,7 @@ def engines(
 
 
 def ask(graph: Graph, sources: Numbers, destinations: Numbers, names: tuple[str, ...]) -> Asked:
-    """Put the question to these engines; one that would need too much memory does not take part."""
+    """Ask these engines the question; one that would need too much memory is left out."""
     times: dict[str, float | None] = {}
     answers = []
     for name, search in engines(graph, sources, destinations).items():
@@ -70,7 +70,7 @@ def ask(graph: Graph, sources: Numbers, destinations: Numbers, names: tuple[str,
 
 
 def cpu_seconds(graph: Graph, sources: Numbers, destinations: Numbers) -> float:
-    """Processor time of our engine, the least of three: others who use the machine do not count."""
+    """Return the processor time of our engine, the least of three: other programs on the machine do not count."""
     search = engines(graph, sources, destinations)[OURS]
     times = []
     for _ in range(3):
@@ -86,14 +86,16 @@ def _repeat(search: Callable[[np.ndarray[Any, Any]], object], count: int) -> Non
 
 
 def question(arrays: Arrays, percent: float = 0.0) -> tuple[Numbers, Numbers]:
-    """The paper's: from the last two entities to the first two, or to two further on by so many percent."""
+    """Return the paper's question: from the last two entities to the first two, or to two later ones by so many
+    percent.
+    """
     entities = arrays.entities
     first = min(int(len(entities) * percent / 100), len(entities) - 4)
     return entities[first : first + 2], entities[-2:]
 
 
 def ancestors(graph: Graph) -> tuple[dict[str, float], bool]:
-    """Seconds for all ancestors of a late vertex, by ours, networkx and rustworkx; and whether they agree."""
+    """Time all ancestors of a late vertex with whence, networkx and rustworkx; also return whether they agree."""
     import networkx as nx
     import rustworkx as rx
 

@@ -1,4 +1,4 @@
-"""A log that holds a large graph, and how long its graph takes to open."""
+"""Time to open the graph of a log that has a large graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import whence as wh
 from whence.testing.graphs.generators import Arrays
 
 _TIME = "2026-01-01T00:00:00.000000Z"
-_COLUMNS = {  # tables and their columns, for the rows that are read one by one
+_COLUMNS = {  # tables and columns of the rows that are read one by one
     "entities": "id, name, kind, created, properties",
     "activities": "id, name, started, ended, args, properties",
     "agents": "id, name, kind, properties",
@@ -26,9 +26,10 @@ _COLUMNS = {  # tables and their columns, for the rows that are read one by one
 
 
 def opening(arrays: Arrays, at_most: float) -> Claim:
-    """The graph of a log, from the catalog of a fresh connection; files and commands have the properties of runs.
+    """Time to read the graph of a log from its catalog, over a new connection; files and commands have properties as in
+    runs.
 
-    Processor time, because others use the machine as well; the database is part of the process.
+    This is processor time, because other programs use the machine as well; the database runs in this process.
     """
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as place:
         where = Path(place, "project.whence")
@@ -50,7 +51,7 @@ def opening(arrays: Arrays, at_most: float) -> Claim:
 
 
 def fill(catalog: Path, arrays: Arrays) -> tuple[int, int]:
-    """Write a graph into an empty catalog as runs would, but at once; how many vertices and edges it has."""
+    """Write a graph into an empty catalog, as runs would, but at once. Return the numbers of vertices and edges."""
     places = [np.flatnonzero(arrays.kinds == kind) for kind in range(3)]
     number = np.zeros(len(arrays.kinds), np.int64)
     for own in places:

@@ -1,4 +1,4 @@
-"""A large project by its commands: importing a document, asking for a segment, and summaries that overlap."""
+"""Commands on a large project: import a document, ask for a segment, and summaries of overlapping segments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss, done.stdout.cou
 
 
 def project(arrays: Arrays) -> list[Claim]:
-    """Import and segment, each as a process of its own; processor time, because others use the machine as well."""
+    """Import and segment, each in a process of its own; processor time, because other programs use the machine as
+    well.
+    """
     count = len(arrays.kinds)
     with tempfile.TemporaryDirectory(prefix="whence-bench-") as place:
         document, log = Path(place, "project.json"), Path(place, "project.whence")
@@ -58,7 +60,7 @@ def project(arrays: Arrays) -> list[Claim]:
 
 
 def overlapping(arrays: Arrays) -> Claim:
-    """A summary of segments that have most of their vertices in common, as the versions of one file do."""
+    """Summarize segments that share most of their vertices, as the versions of one file do."""
     properties = {
         "artifact": [f"file-{place % 40}" if kind == 0 else None for place, kind in enumerate(arrays.kinds.tolist())],
         "command": [f"run-{place % 7}" if kind == 1 else None for place, kind in enumerate(arrays.kinds.tolist())],
@@ -80,7 +82,7 @@ def overlapping(arrays: Arrays) -> Claim:
 
 
 def prov_json(arrays: Arrays) -> dict[str, Any]:
-    """A graph as a PROV-JSON document, with a few properties."""
+    """Return a graph as a PROV-JSON document, with a few properties."""
     found: dict[str, Any] = {"prefix": {"ex": "http://example.org/"}}
     for place, kind in enumerate(arrays.kinds.tolist()):
         properties = ({"ex:size": place, "ex:sha256": f"{place:064x}"}, {"ex:command": f"run {place % 50}"}, {})[kind]
@@ -99,7 +101,7 @@ def _whence() -> list[str]:
 
 
 def _told(command: Sequence[str]) -> tuple[float, float, int]:
-    """Processor seconds, the most memory in kB, and the lines that a command printed."""
+    """Run a command, and return its processor seconds, its peak memory in kB, and the number of lines it printed."""
     told = subprocess.run(
         [sys.executable, "-c", _TOLD, json.dumps(list(command))], capture_output=True, text=True, check=True
     ).stdout

@@ -1,7 +1,7 @@
-"""A process of its own that compresses and reports its peak memory: what ran before must not count.
+"""Compress in a separate process and report its peak memory, so that earlier work does not count.
 
-`python bench/_memory.py array RAW OUT OUT_SHAPE IN_SHAPE` reads the tuples of a .npy file and compresses them;
-`python bench/_memory.py product OUT SIDE` streams the tuples of a matrix product through, two rows at a time.
+`python bench/_memory.py array RAW OUT OUT_SHAPE IN_SHAPE` reads the tuples of a .npy file and compresses them; `python
+bench/_memory.py product OUT SIDE` streams the tuples of a matrix product, two rows at a time.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from whence.testing import operations
 
 
 def peak(reset: bool = False) -> int:
-    """The most memory this process has held, in bytes; since the last reset where the system can tell."""
+    """Return the peak memory of this process in bytes; since the last reset, if the system supports it."""
     try:
         if reset:
             Path("/proc/self/clear_refs").write_text("5")
         status = Path("/proc/self/status").read_text()
-    except OSError:  # not Linux: the peak since the start has to do
+    except OSError:  # not Linux: use the peak since the start
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def warm() -> None:
-    """One tiny relation, so that modules loaded on use do not count as memory of the work."""
+    """Compress one tiny relation, so that lazily loaded modules do not count."""
     wh.compress(np.array([[0, 0], [1, 2]]), (2,), (3,)).to_bytes()
 
 
@@ -52,7 +52,7 @@ def array(raw: str, out: str, out_shape: str, in_shape: str) -> dict[str, Any]:
 
 
 def product(out: str, side: str) -> dict[str, Any]:
-    """Compress what never is in memory as a whole: the left operand of a product of two square matrices."""
+    """Compress a stream that is never completely in memory: the left operand of a product of two square matrices."""
     warm()
     shape = (int(side), int(side))
     start = time.perf_counter()
@@ -62,7 +62,7 @@ def product(out: str, side: str) -> dict[str, Any]:
 
 
 def measured(*arguments: str) -> dict[str, Any]:
-    """What one of the above finds, run as a process of its own."""
+    """Run one of the functions above in a separate process, and return its result."""
     done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"measuring memory failed:\n{done.stderr}")

@@ -1,4 +1,4 @@
-"""whence as one of the systems that are asked: its relations on their own, and the same through a log."""
+"""whence as one of the measured systems: its relations alone, and the same in a log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from whence.testing.operations import Raw
 
 
 class Relations(System):
-    """Relations in files of their own, asked one after the other."""
+    """Relations in separate files, asked one after the other."""
 
     name = "whence"
 
     def store(self, steps: Sequence[Raw]) -> None:
-        self.shapes = [(step.out_shape, step.in_shape) for step in steps]  # sides without axes are fine here
+        self.shapes = [(step.out_shape, step.in_shape) for step in steps]  # arrays without axes are supported here
         self.write(steps)
 
     def write(self, steps: Sequence[Raw]) -> None:
@@ -32,7 +32,7 @@ class Relations(System):
         self.steps = []
 
     def question(self, box: Box, direction: str) -> wh.Selection:
-        """The box as a selection."""
+        """Return the box as a selection."""
         shape = self.shapes[0][1] if direction == FORWARD else self.shapes[-1][0]
         slices = tuple(slice(first, last + 1) for first, last in box[: len(shape)])
         return wh.Selection.from_slices(slices, shape)
@@ -51,7 +51,7 @@ class Relations(System):
         return np.flatnonzero(answer.mask()).astype(np.int64)
 
     def boxes(self) -> list[int]:
-        """How many boxes each step has."""
+        """Return the number of boxes of each step."""
         return [len(step) for step in self.steps]
 
 

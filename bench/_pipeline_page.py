@@ -27,7 +27,7 @@ before a run, after a run, and in eager mode.
 
 
 def page(reports: Sequence[Report]) -> str:
-    """The page, for reports of all pipelines."""
+    """Return the page for the reports of all pipelines."""
     return "\n".join((_HEAD, *_summary(reports), "", *_kinds(reports), "", *_table(reports), ""))
 
 
@@ -89,7 +89,7 @@ def _precise(report: Report) -> str:
         return "yes"
     stages = [stage for stage in STAGES if stage in report.reasons]
     where = "" if len(stages) == len(STAGES) else f" ({', '.join(stages)})"
-    why = re.sub(r"#\d+", "", report.reasons[stages[0]])  # ids of columns are others in each run
+    why = re.sub(r"#\d+", "", report.reasons[stages[0]])  # ids of columns differ between runs
     return f"a superset{where}: {why}".replace("|", "/")
 
 

@@ -1,4 +1,4 @@
-"""Processor time and memory of this process and of all that it started, as Linux counts them."""
+"""Processor time and memory of this process and all its descendants, from /proc on Linux."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def tree() -> Iterator[tuple[int, list[str]]]:
-    """This process and those that it started, and they: numbers, and what /proc says of each after its name."""
+    """Yield this process and its descendants: the id, and the fields of /proc/ID/stat after the name."""
     known: dict[int, list[str]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 known[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            except (FileNotFoundError, ProcessLookupError):  # it has ended
                 continue
     own = {os.getpid()}
     while more := {pid for pid, about in known.items() if int(about[1]) in own} - own:
@@ -28,12 +28,14 @@ def tree() -> Iterator[tuple[int, list[str]]]:
 
 
 def processor_seconds() -> float:
-    """Processor time that these have used, with that of their children that have ended."""
+    """Return the processor time of these processes, including their children that have ended."""
     return sum(sum(map(int, about[11:15])) for _, about in tree()) / TICK
 
 
 class Peak:
-    """While this lasts, the most memory (resident, bytes) that one process of those had whose command fits."""
+    """While this is active, track the peak memory (resident, bytes) of any one of these processes whose command
+    fits.
+    """
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
         self.bytes = 0

@@ -13,13 +13,15 @@ from whence.testing.operations import Raw, negative
 Ints = NDArray[np.int64]
 Shape = tuple[int, ...]
 
-JOINED = len(TITLE_COLUMNS) + len(EPISODE_COLUMNS) - 1  # the key stands once
+JOINED = len(TITLE_COLUMNS) + len(EPISODE_COLUMNS) - 1  # the key is stored once
 YEAR, RUNTIME, GENRE = (TITLE_COLUMNS.index(name) for name in ("startYear", "runtimeMinutes", "genres"))
-ROWS = 1 << 16  # rows of an output table that are made at a time
+ROWS = 1 << 16  # rows of an output table that are generated at a time
 
 
 def by_row(sources: Ints, pairs: list[tuple[int, int]]) -> Iterator[Ints]:
-    """Chunks of tuples: output row r takes from input row sources[r], for each (output, input) pair of columns."""
+    """Yield chunks of tuples: output row r comes from input row sources[r], for each (output, input) pair of
+    columns.
+    """
     outs, ins = np.array(pairs, dtype=np.int64).T
     for start in range(0, len(sources), ROWS):
         taken = sources[start : start + ROWS]
@@ -32,31 +34,35 @@ def by_row(sources: Ints, pairs: list[tuple[int, int]]) -> Iterator[Ints]:
 
 
 def whole(chunks: Iterator[Ints]) -> Ints:
-    """All chunks as one array."""
+    """Return all chunks as one array."""
     found = list(chunks)
     return np.concatenate(found) if found else np.empty((0, 4), dtype=np.int64)
 
 
 def matches(left: Titles, right: Episodes) -> tuple[Ints, Ints]:
-    """The rows of either table that an inner join on tconst brings together; keys are sorted and distinct."""
+    """Return the rows of both tables that match in an inner join on tconst; keys are sorted and distinct."""
     at = np.searchsorted(left.tconst, right.tconst)
     found = left.tconst[np.minimum(at, len(left) - 1)] == right.tconst
     return at[found], np.flatnonzero(found)
 
 
 def join_titles(rows: Ints) -> Iterator[Ints]:
-    """The join's output from title.basics: its columns come first."""
+    """Yield the lineage of the join's output from title.basics: its columns come first."""
     return by_row(rows, [(column, column) for column in range(len(TITLE_COLUMNS))])
 
 
 def join_episodes(rows: Ints) -> Iterator[Ints]:
-    """The join's output from title.episode: the key is the same cell, the other columns come last."""
+    """Yield the lineage of the join's output from title.episode: the key is the same cell, the other columns come
+    last.
+    """
     own = [(len(TITLE_COLUMNS) + column - 1, column) for column in range(1, len(EPISODE_COLUMNS))]
     return by_row(rows, [(0, 0), *own])
 
 
 def group_by(keys: Ints, column: int, groups: int, columns: int) -> tuple[Iterator[Ints], Shape, Shape]:
-    """One column aggregated by a key: group g comes from that column in every row whose key is g."""
+    """Return the lineage of one column aggregated by a key: group g comes from that column in every row whose key is
+    g.
+    """
 
     def chunks() -> Iterator[Ints]:
         order = np.argsort(keys, kind="stable")
@@ -70,9 +76,10 @@ def group_by(keys: Ints, column: int, groups: int, columns: int) -> tuple[Iterat
 
 
 def workflow(left: Titles, right: Episodes) -> list[Raw]:
-    """The relational pipeline of the paper's Table VIII, from title.basics on.
+    """Return the relational pipeline of the paper's Table VIII, starting from title.basics.
 
-    Inner join, rows with a missing value dropped, two columns added up, genres one-hot encoded, a constant added.
+    It is an inner join; then rows with a missing value are dropped, two columns are added, genres are one-hot encoded,
+    and a constant is added.
     """
     one, two = matches(left, right)
     joined: Shape = (len(one), JOINED)

@@ -1,4 +1,4 @@
-"""One measurement on a Spark cluster of so many executors, in a process of its own: tuples made, written, compressed.
+"""One measurement on a Spark cluster with so many executors, in a separate process: make, write and compress tuples.
 
 `python bench/_scale_run.py KIND TUPLES EXECUTORS DIRECTORY` prints one line of JSON.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def tuples(spark: SparkSession, kind: str, count: int) -> tuple[DataFrame, tuple[int, ...], tuple[int, ...]]:
-    """About that many tuples of one kind, and the shapes of output and input."""
+    """Return about that many tuples of one kind, and the shapes of output and input."""
     if kind == "product":
         side = round(count ** (1 / 3))
         cells = spark.range(side**3)
@@ -35,27 +35,27 @@ def tuples(spark: SparkSession, kind: str, count: int) -> tuple[DataFrame, tuple
         )
         return cells.selectExpr(*columns), (side, side), (side, side)
     mixed = f"pmod(xxhash64(id), {count})"
-    if kind == "sort":  # every output row from a row that is anywhere
+    if kind == "sort":  # every output row comes from a random row
         return spark.range(count).selectExpr("id b", f"{mixed} a"), (count,), (count,)
-    if kind == "join":  # every output row from one row of a smaller table, that is anywhere
+    if kind == "join":  # every output row comes from a random row of a smaller table
         return (
             spark.range(count).selectExpr("id b", f"pmod(xxhash64(id), {max(1, count // 10)}) a"),
             (count,),
             (max(1, count // 10),),
         )
-    groups = max(1, count // 10)  # group-by: ten rows a group, that lie anywhere
+    groups = max(1, count // 10)  # group-by: ten random rows in each group
     return spark.range(count).selectExpr(f"pmod(xxhash64(id), {groups}) b", "id a"), (groups,), (count,)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """How long it took, by the clock and in processor time of all processes; and what it gave."""
+    """Return the wall-clock time, the processor time of all processes, and the result."""
     start, used = time.perf_counter(), processor_seconds()
     found = work()
     return time.perf_counter() - start, processor_seconds() - used, found
 
 
 def warm(spark: SparkSession, executors: int) -> None:
-    """Executors and their Python processes are there before the clock runs."""
+    """Start executors and their Python processes before timing begins."""
     spark.range(0, 1000, 1, 4 * executors).mapInArrow(lambda batches: batches, "id long").repartition(4).count()
 
 

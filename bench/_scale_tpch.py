@@ -1,4 +1,4 @@
-"""TPC-H queries materialized by tasks, in a process of its own: times, bytes, and a question without Spark.
+"""TPC-H queries materialized by Spark tasks, in a separate process: times, bytes, and a question without Spark.
 
 `python bench/_scale_tpch.py SCALE q01,q03 DIRECTORY` prints one line of JSON.
 """
@@ -31,7 +31,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measured(spark: SparkSession, log: wh.Log, name: str, text: str) -> dict[str, Any]:
-    """What is known of one query: seconds, rows, pairs of rows, bytes, and whether the lineage of a row is right."""
+    """Measure one query: seconds, rows, pairs of rows, bytes, and whether the lineage of a row is right."""
 
     def run() -> None:
         spark.sql(text).write.format("noop").mode("overwrite").save()
@@ -39,7 +39,7 @@ def measured(spark: SparkSession, log: wh.Log, name: str, text: str) -> dict[str
     def ask() -> wh.Answer:
         return log.backward(name, f"0,0:{len(pipeline.analysis.plan.output)}")
 
-    run()  # what is compiled and cached is there before the clock runs
+    run()  # warm up: compile and cache before timing begins
     each: dict[str, Any] = {"query": timed(run)[0], "asked": 0.0, "right": True}
     pipeline = log.pipeline(spark.sql(text), name=name)
     each["materialize"], stored = timed(partial(pipeline.materialize, engine="spark"))

@@ -1,4 +1,4 @@
-"""Cell questions against row questions about the same rows of TPC-H: how much more a finer answer costs."""
+"""Cell questions compared with row questions about the same rows of TPC-H: the cost of a finer answer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellTimes:
-    """Of one query, in seconds: which rows made a row, and which cells made its last column."""
+    """Times of one query in seconds: which rows made a row, and which cells made its last column."""
 
     name: str
     rows: float
     cells: float
-    how: str  # the cell question was answered: "saved", "annotated", "replayed"
+    how: str  # how the cell question was answered: "saved", "annotated", "replayed"
 
     @property
     def ratio(self) -> float:
@@ -34,7 +34,7 @@ class CellTimes:
 def cell_times(
     spark: SparkSession, place: Path, factor: float, queries: Iterable[str], questions: int = 3
 ) -> list[CellTimes]:
-    """Medians after a run of each query; the tables are views of the session already."""
+    """Return medians after a run of each query; the tables must be views of the session."""
     import whence as wh
 
     found = []
@@ -49,7 +49,7 @@ def cell_times(
 
 def _asked(name: str, pipeline: Pipeline, rows: list[Row]) -> CellTimes:
     last = pipeline.plan.output[-1].name
-    _rows(pipeline, rows[0])  # warm: files are opened and verified once
+    _rows(pipeline, rows[0])  # warm up: files are opened and verified once
     _cells(pipeline, rows[0], last)
     of_rows, of_cells, how = [], [], ""
     for row in rows:

@@ -1,8 +1,8 @@
-"""TPC-DS by DuckDB's extension, loaded by path: the tables as Parquet files, the queries as texts.
+"""Make TPC-DS data with DuckDB's extension, loaded by path: the tables as Parquet files, the queries as SQL files.
 
-The wheels of the extension follow DuckDB's versions, and are for one version each. So this runs by itself in any
-Python that has a matching pair, `pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5`, and imports nothing of
-whence. The data and the queries are changed so that every query has an output (`_tpcds_parameters.py`):
+A wheel of the extension supports only one version of DuckDB. So this script runs by itself in any Python that has a
+matching pair, `pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5`, and imports nothing of whence. The data and
+the queries are changed so that every query has an output (`_tpcds_parameters.py`):
 
     python bench/_tpcds_data.py DIRECTORY SCALE
 """
@@ -12,14 +12,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._tpcds_parameters import CHANGES, with_parameters
 
 
 def make(directory: Path, scale: float) -> None:
     """Write TABLE.parquet for each of the 24 tables, and q01.sql to q99.sql."""
     import duckdb
-    import duckdb_extension_tpcds  # type: ignore[import-not-found,unused-ignore]  # only where the data is made
+    import duckdb_extension_tpcds  # type: ignore[import-not-found,unused-ignore]  # optional
 
     wheel = Path(duckdb_extension_tpcds.__file__).parent
     found = wheel / "extensions" / f"v{duckdb.__version__}" / "tpcds.duckdb_extension"

@@ -22,7 +22,7 @@ replay" that rows are computed again over what they select. `make test-tpcds` ch
 
 
 def page(reports: Sequence[Mapping[str, Any]], scale: float) -> str:
-    """The page, for some or all queries."""
+    """Return the page for some or all queries."""
     rows = [
         f"| {each['query']} | {each['rows']} | {each['read']:.2f} s | {each['infer']:.3f} s | "
         f"{'by predicates' if each['precise'] else 'by replay'} | {_verdict(each)} |"

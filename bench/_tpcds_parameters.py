@@ -1,19 +1,19 @@
-"""At a hundredth of TPC-DS' smallest scale a third of its queries have no output. This gives each of them one.
+"""Changes of data and parameters, because a third of TPC-DS' queries have no output at 1/100 of the smallest scale.
 
-There is one store, one warehouse and one web page at that scale, and a thousand customers who hardly ever come back. So
-`CHANGES` gives the data a second warehouse, a dozen regular customers who live near the store, a day of sales, and
-orders without returns. `PARAMETERS` are other values for the constants of a query, in the place of those that the
-generator of queries drew for a larger scale: the query stays as it is.
+At that scale there is one store, one warehouse and one web page, and a thousand customers who hardly ever return. So
+`CHANGES` adds a second warehouse, a dozen regular customers who live near the store, a day of sales, and orders without
+returns. `PARAMETERS` replaces the constants of a query, which the query generator drew for a larger scale; otherwise
+the query is unchanged.
 """
 
 from __future__ import annotations
 
 import re
 
-REGULARS = 12  # customers, and addresses, of every second order
-SALE = 2451547  # the third of January 2000, of every twentieth order
+REGULARS = 12  # customers, and addresses, in every second order
+SALE = 2451547  # 3 January 2000, in every twentieth order
 
-# A table of sales or returns; its order; the columns with customers and addresses.
+# For each table of sales or returns: its order, and the columns of customers and addresses.
 _ORDERS = {
     "store_sales": ("ss_ticket_number", "ss_customer_sk ss_addr_sk"),
     "store_returns": ("sr_ticket_number", "sr_customer_sk sr_addr_sk"),
@@ -64,7 +64,7 @@ _ANY_PROFIT = "BETWEEN -10000 AND 10000"
 _PRICES = r"BETWEEN (100\.00 AND 150\.00|50\.00 AND 100\.00|150\.00 AND 200\.00)"
 _DAYS = ", ".join(f"'2000-{month:02}-14'" for month in (1, 2, 3, 4, 5, 7, 8, 12)) + ", '2001-01-14', '2001-02-14'"
 
-# What a regular expression finds in a query, and what stands there instead.
+# Regular expressions for parts of a query, and their replacements.
 PARAMETERS: dict[int, tuple[tuple[str, str], ...]] = {
     3: ((r"i_manufact_id = 128", "i_manufact_id = 310"),),
     4: ((r"2001", "1999"),),
@@ -125,7 +125,7 @@ PARAMETERS: dict[int, tuple[tuple[str, str], ...]] = {
 
 
 def with_parameters(number: int, text: str) -> str:
-    """A query with values that give it an output."""
+    """Return a query with parameters for which it has an output."""
     for pattern, value in PARAMETERS.get(number, ()):
         text, count = re.subn(pattern, value, text)
         if not count:

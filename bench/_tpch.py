@@ -1,4 +1,4 @@
-"""TPC-H for the benchmark of rows: data, queries, and provenance rewritten by hand as GProM does it."""
+"""TPC-H for the benchmark of rows: data, queries, and provenance queries rewritten by hand as GProM does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 QUERIES = Path(__file__).resolve().parents[1] / "tests" / "spark" / "queries"
 
-# The tests run at scale factor 0.01, where these return nothing as the specification has them.
+# The tests run at scale factor 0.01, where these queries return nothing with the parameters of the specification.
 AS_SPECIFIED = {
     "q11": lambda text, scale: text.replace("* 0.01 ", f"* {0.0001 / scale:.10f} "),
     "q17": lambda text, scale: text.replace("p_container like 'MED %'", "p_container = 'MED BOX'").replace(
@@ -32,7 +32,7 @@ _Q12 = """from orders, lineitem
 where o_orderkey = l_orderkey and l_shipmode in ('MAIL', 'SHIP') and l_commitdate < l_receiptdate
   and l_shipdate < l_commitdate and l_receiptdate >= date '1994-01-01'
   and l_receiptdate < date '1994-01-01' + interval '1' year"""
-# The query's result joined, by its group keys, with all columns of the rows that were grouped: what GProM makes of it.
+# The result of the query joined, by its group keys, with all columns of the grouped rows, as GProM rewrites it.
 REWRITTEN = {
     "q03": f"""select * from (select l_orderkey as k, sum(l_extendedprice * (1 - l_discount)) as revenue,
         o_orderdate as d, o_shippriority as s {_Q3} group by 1, 3, 4 order by revenue desc, d limit 10)
@@ -46,7 +46,7 @@ REWRITTEN_KEYS = {"q03": ("k", "l_orderkey"), "q05": ("k", "n_name"), "q12": ("k
 
 
 def make(directory: Path, scale: float) -> Path:
-    """The tables as Parquet files."""
+    """Write the tables as Parquet files."""
     directory.mkdir(parents=True, exist_ok=True)
     program = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
     subprocess.run(
@@ -56,12 +56,12 @@ def make(directory: Path, scale: float) -> Path:
 
 
 def register(spark: SparkSession, directory: Path) -> None:
-    """The tables as views of a session."""
+    """Register the tables as views of a session."""
     for path in directory.glob("*.parquet"):
         spark.read.parquet(str(path)).createOrReplaceTempView(path.stem)
 
 
 def query(name: str, scale: float) -> str:
-    """The text of a query, with the parameters that the specification gives it, where it has rows at this scale."""
+    """Return the text of a query, with the parameters of the specification if it has rows with them at this scale."""
     text = (QUERIES / f"{name}.sql").read_text().strip().rstrip(";")
     return AS_SPECIFIED[name](text, scale) if name in AS_SPECIFIED and scale >= 1 else text

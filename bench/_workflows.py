@@ -1,4 +1,4 @@
-"""Chains of operations to be asked along: image, relational and ResNet workflows, and random NumPy chains."""
+"""Chains of operations for questions: image, relational and ResNet workflows, and random NumPy chains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Workflow:
 
 
 def taps(before: int, after: int) -> tuple[Ints, Ints]:
-    """Which source cells a bilinear resize of one axis reads: (target, source) pairs, two a target at most."""
+    """Return the source cells that a bilinear resize of one axis reads: (target, source) pairs, at most two for each
+    target.
+    """
     at = np.clip((np.arange(after) + 0.5) * before / after - 0.5, 0, before - 1)
     left = np.floor(at).astype(np.int64)
     between = np.flatnonzero(at > left)
@@ -63,16 +65,16 @@ def relational(rows: int) -> Workflow:
 
 
 def resnet(channels: int, side: int) -> Workflow:
-    """A residual block: twice a 3x3 convolution with its normalization; the path through the convolutions."""
+    """A residual block: two 3x3 convolutions, each with its normalization; the path through the convolutions."""
     shape = (channels, side, side)
-    # a window that reaches past both ends of the channel axis from anywhere in it: every channel from every channel
+    # a window so wide that it covers the whole channel axis from any channel: every channel comes from every channel
     convolution = operations.convolve_nd(shape, (2 * channels - 1, 3, 3))
     same = operations.negative(shape)
     return Workflow("ResNet", [convolution, same, same, convolution, same, operations.add(shape, shape), same])
 
 
 def regular(rows: int, columns: int) -> Workflow:
-    """Ten steps, each of which is regular, over rows x columns cells."""
+    """Return ten regular steps over rows x columns cells."""
     shape, turned = (rows, columns), (columns, rows)
     return Workflow("regular", [
         operations.negative(shape),
@@ -89,7 +91,7 @@ def regular(rows: int, columns: int) -> Workflow:
 
 
 def factor(shape: Shape, rng: np.random.Generator) -> Shape:
-    """Two sides for the same number of cells, at random."""
+    """Return two random sides with the same number of cells."""
     size = math.prod(shape)
     sides = [side for side in range(2, int(math.sqrt(size)) + 1) if size % side == 0] or [1]
     side = int(rng.choice(sides))
@@ -100,8 +102,8 @@ def any_axis(shape: Shape, rng: np.random.Generator) -> int:
     return int(rng.integers(len(shape)))
 
 
-# Each NumPy function of one float64 array that the chains draw from, by the lineage it has. Most of NumPy's are
-# element-wise; that is why most of these are.
+# NumPy functions of one float64 array from which the chains are drawn, by their lineage. Most of NumPy's functions are
+# elementwise, so most of these are.
 ELEMENTWISE = (
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "conj", "cos", "cosh",
     "deg2rad", "degrees", "exp", "exp2", "expm1", "fabs", "fix", "floor", "i0", "log", "log10", "log1p", "log2",
@@ -150,7 +152,7 @@ NAMES = (*ELEMENTWISE, *OTHERS)
 
 
 def expected_tuples(name: str, shape: Shape) -> int:
-    """An upper estimate of how many tuples an operation will have, so that none is built that cannot be kept."""
+    """Return an upper bound of the number of tuples of an operation, so that none is built that does not fit."""
     size = math.prod(shape)
     if name in ("cumsum", "cumprod"):
         return size * (min(shape) if name == "cumsum" else shape[-1])
@@ -160,10 +162,10 @@ def expected_tuples(name: str, shape: Shape) -> int:
 
 
 def random_chain(length: int, cells: int, tuples: int, seed: int) -> Workflow:
-    """Operations drawn at random, each on the output of the one before.
+    """Return random operations, each on the output of the one before.
 
-    An operation is drawn again where it does not apply, would need more than that many tuples, or would leave less
-    than a hundredth or more than four times of the cells: a chain through a single number has nothing to ask.
+    An operation is drawn again if it does not apply, would need more than that many tuples, or would leave less than a
+    hundredth or more than four times of the cells: a chain through a single number has no interesting questions.
     """
     rng = np.random.default_rng(seed)
     shape: Shape = (cells,) if rng.random() < 0.25 else factor((cells,), rng)

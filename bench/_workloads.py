@@ -1,4 +1,4 @@
-"""The operations whose lineage is compressed: the papers' sixteen, a few more, each at any size."""
+"""The operations whose lineage is compressed: the papers' sixteen and a few more, each at any size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Lineage:
-    """One relation: its shapes, and its sorted tuples in chunks that are made anew whenever they are asked for."""
+    """One relation: its shapes, and its sorted tuples in chunks that are generated again on each call."""
 
     out_shape: Shape
     in_shape: Shape
@@ -28,16 +28,16 @@ class Lineage:
 
     @classmethod
     def of(cls, raw: Raw) -> Lineage:
-        """A relation that fits in memory."""
+        """Make a relation that fits into memory."""
         return cls(raw.out_shape, raw.in_shape, lambda: iter([raw.tuples]))
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One operation: a relation for each input, and what its compressed size is held against.
+    """One operation: a relation for each input, and the target for its compressed size.
 
-    `kind` is "regular" (a constant size), "sort" (bits of a permutation) or "other" (below every baseline).
-    `paper` holds the authors' own sizes in MB at their full size.
+    `kind` is "regular" (a constant size), "sort" (the bits of a permutation) or "other" (smaller than every baseline).
+    `paper` has the authors' own sizes in MB at their full size.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the operations are: the side of square arrays, of the matrix product, a frame, rows of tables."""
+    """The sizes of the operations: the side of square arrays, of the matrix product, a frame, rows of tables."""
 
     side: int
     product: int
@@ -65,23 +65,23 @@ SCALES = {
 
 
 def paper(*sizes: float) -> dict[str, float]:
-    """A row of the paper's Table VII, in MB."""
+    """Return a row of the paper's Table VII, in MB."""
     systems = ("Raw", "Array", "Parquet", "Parquet-GZip", "Turbo-RC", "ProvRC", "ProvRC-GZip")
     return dict(zip(systems, sizes, strict=True))
 
 
 def thesis(raw: float, columnar: float, provrc: float) -> dict[str, float]:
-    """A row of the thesis's Table 6.1, in MB."""
+    """Return a row of the thesis's Table 6.1, in MB."""
     return {"Raw": raw, "Columnar": columnar, "ProvRC": provrc}
 
 
 def one(make: Callable[..., Raw], *arguments: Any, **options: Any) -> Callable[[], list[Lineage]]:
-    """A workload with one input."""
+    """Return the relations of a workload with one input."""
     return lambda: [Lineage.of(make(*arguments, **options))]
 
 
 def products(side: int) -> list[Lineage]:
-    """Both operands of a square matrix product, two million tuples at a time."""
+    """Return the relations of both operands of a square matrix product, two million tuples at a time."""
     shape, rows = (side, side), max(1, 2_000_000 // (side * side))
     return [
         Lineage(shape, shape, lambda: operations.matmul_left_chunks(shape, side, rows)),
@@ -90,12 +90,12 @@ def products(side: int) -> list[Lineage]:
 
 
 def masked(mask: NDArray[np.bool_]) -> Raw:
-    """Cells outside a mask are set to zero: those inside come from themselves."""
+    """Cells outside a mask are set to zero; those inside come from themselves."""
     return operations.moved(np.where(mask, operations.numbered(mask.shape), -1), mask.shape)
 
 
 def explained(mask: NDArray[np.bool_], channels: int = 3) -> Raw:
-    """One score of a model, from all channels of the pixels that an explainer holds responsible."""
+    """One score of a model comes from all channels of the pixels that an explainer selects."""
     shape = (*mask.shape, channels)
     cells = operations.numbered(shape)[mask].ravel()
     return operations.linked(np.zeros(len(cells), dtype=np.int64), cells, (1,), shape)
@@ -108,7 +108,7 @@ def compacted(mask: NDArray[np.bool_]) -> Raw:
 
 
 def grouped(scale: Scale, key: str) -> list[Lineage]:
-    """Runtimes of titles, aggregated by a column that is not sorted."""
+    """Runtimes of titles, aggregated by an unsorted column."""
     table = generators.titles(scale.group_rows)
     keys, groups = (table.is_adult, 2) if key == "isAdult" else (table.genre, GENRES)
 
@@ -131,7 +131,7 @@ def joined(scale: Scale) -> list[Lineage]:
 
 
 def workloads(size: str) -> list[Workload]:
-    """Table VII of the paper, Table 6.1 of the thesis, then operations of our own that have no regularity to find."""
+    """Return Table VII of the paper, Table 6.1 of the thesis, then our own operations, which have no regularity."""
     scale = SCALES[size]
     side, cells = scale.side, scale.side**2
     square, flat = (side, side), (10, cells // 10)
@@ -183,7 +183,9 @@ def workloads(size: str) -> list[Workload]:
 
 
 def steady(side: int) -> dict[str, Raw]:
-    """Operations that should cost a constant number of boxes at any size, most of which plain ProvRC cannot fold."""
+    """Return operations that should need a constant number of boxes at any size; plain ProvRC cannot fold most of
+    them.
+    """
     square = (side, side)
     fourth = (3, side // 4, 5, side // 2)
     return {

@@ -1,8 +1,9 @@
 """One question from a cell of an array through NumPy and a Spark run to rows of files; hand-overs; materialized runs.
 
-The chain: two Parquet files, joined and grouped by Spark, handed over to NumPy, then a number of tracked steps. One
-question is answered from boxes (materialized), by the run with DuckDB, and by the run with Spark, the baseline. TPC-H
-shows what cells cost beside rows, and how much space the lineage of whole runs takes.
+The chain: Spark joins and groups two Parquet files and hands the result over to NumPy; then there are some tracked
+steps. One question is answered from boxes (materialized), by the run with DuckDB, and by the run with Spark, the
+baseline. TPC-H shows how much more cell questions cost than row questions, and how much space the lineage of whole runs
+needs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench import _tpch
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
 from bench._table_cells import cell_times
@@ -38,7 +39,7 @@ SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.log.level": "ERROR", "sp
 
 
 def files(spark: SparkSession, place: Path, rows: int) -> DataFrame:
-    """Customers and their orders, ten for each: a row of the output comes from one customer and ten orders."""
+    """Write customers and their orders, ten for each: a row of the output comes from one customer and ten orders."""
     import pandas as pd
     from pyspark.sql import functions as F
 
@@ -55,14 +56,14 @@ def files(spark: SparkSession, place: Path, rows: int) -> DataFrame:
 
 
 def chain(log: wh.Log, X: Any, steps: int) -> str:
-    """Tracked steps on the handed-over array; the name of the last result."""
+    """Run tracked steps on the handed-over array; return the name of the last result."""
     for number in range(steps):
         X = log.track(lambda x: x * 1.5 + 1, name=f"step{number}")(X)
     return f"step{steps - 1}"
 
 
 def question(spark: SparkSession, folder: Path, rows: int, steps: int) -> tuple[list[Claim], float]:
-    """The end-to-end question for a chain of one length; and the bytes that a pair of rows takes when materialized."""
+    """Time the end-to-end question for a chain of one length; also return the bytes of a materialized pair of rows."""
     df = files(spark, folder, rows)
     with wh.open(folder / "log.whence") as log:
         pipeline = log.pipeline(df, name="features")
@@ -103,7 +104,7 @@ assert "pyspark" not in sys.modules
 
 
 def later(folder: Path, name: str, at: str) -> float:
-    """Seconds from `import whence` to the answer, in a process that has neither the pipeline nor Spark."""
+    """Return the seconds from `import whence` to the answer, in a process that has neither the pipeline nor Spark."""
     command = [sys.executable, "-c", LATER, str(folder / "log.whence"), name, at]
     return min(
         float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout) for _ in range(3)
@@ -111,7 +112,7 @@ def later(folder: Path, name: str, at: str) -> float:
 
 
 def questions(spark: SparkSession, place: Path, rows: int, lengths: tuple[int, ...], progress: Progress) -> list[Claim]:
-    """The same for chains of several lengths."""
+    """Time the question for chains of several lengths."""
     claims: list[Claim] = []
     pair = 0.0
     for steps in lengths:
@@ -123,7 +124,7 @@ def questions(spark: SparkSession, place: Path, rows: int, lengths: tuple[int, .
 
 
 def large_arrays(spark: SparkSession, place: Path, sizes: tuple[int, ...], progress: Progress) -> list[Claim]:
-    """The same question where NumPy makes an array of many cells of what Spark handed over: it stays as quick."""
+    """Time the question if NumPy makes an array of many cells of what Spark handed over: it should not take longer."""
     df, claims = files(spark, place / "cells", 10_000), []
     with wh.open(place / "cells.whence") as log:
         pipeline = log.pipeline(df, name="features")
@@ -139,7 +140,7 @@ def large_arrays(spark: SparkSession, place: Path, sizes: tuple[int, ...], progr
         names = {cells: widened(cells) for cells in sizes}
         asked: dict[int, list[float]] = {cells: [] for cells in sizes}
         right = dict.fromkeys(sizes, True)
-        for _ in range(2):  # asked of the run, then materialized
+        for _ in range(2):  # answered by the run first, then materialized
             for cells, name in names.items():
                 at = [(len(X) // 2, cells // len(X) - 1)]
                 ask: Callable[[], Any] = partial(log.backward, name, at, lineage="value")
@@ -159,7 +160,9 @@ def large_arrays(spark: SparkSession, place: Path, sizes: tuple[int, ...], progr
 
 
 def hand_over(spark: SparkSession, place: Path, rows: int) -> list[Claim]:
-    """What `to_pandas` adds to `toPandas` of rows that are computed already, and materializing to an eager run."""
+    """Measure what `to_pandas` adds to `toPandas` of rows that are computed already, and materializing to an eager
+    run.
+    """
     df = files(spark, place / f"hand-over-{rows}", rows * 10)
     with wh.open(place / f"hand-over-{rows}.whence") as log:
         cached = df.cache()
@@ -188,7 +191,7 @@ def hand_over(spark: SparkSession, place: Path, rows: int) -> list[Claim]:
 
 
 def tpch(spark: SparkSession, place: Path, factor: float, queries: tuple[str, ...], progress: Progress) -> list[Claim]:
-    """Cell questions beside row questions, and what materialized runs of the queries take and answer in."""
+    """Compare cell questions with row questions, and measure the size and the answers of materialized runs."""
     _tpch.register(spark, _tpch.make(place / "tpch", factor))
     progress(f"cells of {len(queries)} queries")
     times = cell_times(spark, place, factor, queries)
@@ -245,7 +248,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Dots, beside Spark."""
+    """Draw dots next to Spark's."""
     return [
         dots(
             [each for each in claims if each["unit"] == "ms"], directory / "across.png", "One question", "milliseconds"

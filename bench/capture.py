@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds
 from bench.baselines import idlists
 from bench.baselines.idlists import Listed
@@ -24,13 +24,13 @@ from whence.arrays.recording.calls import captured
 from whence.testing.annotated import annotated, matmul
 
 COUNTS = {"tiny": (2_500,), "small": (10_000, 1_000_000), "full": (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)}
-OBJECTS = 10_000  # more cells than these take an array of Python objects too long
-TUPLES = 10_000_000  # more tuples than these are measured on a part
-IDS = 30_000_000  # more ids than these take lists too much memory
+OBJECTS = 10_000  # an array of Python objects takes too long for more cells
+TUPLES = 10_000_000  # with more tuples, only a part is measured
+IDS = 30_000_000  # lists of ids take too much memory for more
 ELEMENTWISE, AGGREGATION = 2.5, 3.0  # times NumPy's own time
 LARGE_OVERHEAD = 0.1  # seconds that an aggregation of 1e8 cells may take longer
 
-# Figures of the papers: section VII.A, and the thesis.
+# Figures from the papers: section VII.A, and the thesis.
 PAPER = {
     "element-wise": "up to 5x NumPy's time",
     "aggregation": "up to 44x NumPy's time; less than 50 s for 1e8 cells",
@@ -41,19 +41,19 @@ Work = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation, as NumPy does it, and as the other schemes do."""
+    """One operation in NumPy, and in the other schemes."""
 
     name: str
     kind: str
-    work: Work  # on plain and tracked arrays alike
-    objects: Work  # on arrays of annotated objects
+    work: Work  # for plain and tracked arrays
+    objects: Work  # for arrays of annotated objects
     listed: Callable[[Listed, Listed], Listed] | None
-    ids: Callable[[tuple[int, int]], int]  # how many ids the lists would hold
+    ids: Callable[[tuple[int, int]], int]  # how many ids the lists would contain
     most: int = 1 << 62  # cells
 
 
 def cells(shape: tuple[int, int]) -> int:
-    """As many ids as cells."""
+    """Return the number of cells: one id for each."""
     return shape[0] * shape[1]
 
 
@@ -67,7 +67,7 @@ def stencil(x: Any, _: Any) -> Any:
 
 
 def order(x: NDArray[Any]) -> NDArray[np.int64]:
-    """A fixed random permutation of the cells."""
+    """Return a fixed random permutation of the cells."""
     return np.random.default_rng(0).permutation(x.size)
 
 
@@ -82,14 +82,14 @@ def listed_gather(x: Listed, _: Listed) -> Listed:
 
 
 def elementwise(name: str, work: Callable[[Any], Any]) -> Operation:
-    """An operation of one operand."""
+    """Return an operation with one operand."""
     return Operation(
         name, "element-wise", lambda x, _: work(x), lambda x, _: work(x), lambda x, _: idlists.unary(work, x), cells
     )
 
 
 def aggregation(name: str, work: Any, axis: int) -> Operation:
-    """A reduction along an axis. Annotated objects are added: for their sets that is the same."""
+    """Return a reduction along an axis. Annotated objects are added, which gives the same sets."""
     return Operation(
         f"{name}, axis {axis}",
         "aggregation",
@@ -101,7 +101,7 @@ def aggregation(name: str, work: Any, axis: int) -> Operation:
 
 
 def other(name: str, work: Work, listed: Any, ids: Any, most: int, objects: Work | None = None) -> Operation:
-    """An operation without a bound of its own over NumPy's time."""
+    """Return an operation that has no target relative to NumPy's time."""
     return Operation(name, "other", work, objects or work, listed, ids, most)
 
 
@@ -154,14 +154,14 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
 
 
 def shape_of(each: Operation, count: int) -> tuple[int, int]:
-    """A thousand columns where there are enough cells; products are square."""
+    """Return the shape: a thousand columns if there are enough cells; products are square."""
     if each.name == "matrix product" or count < 100_000:
         return (int(count**0.5), int(count**0.5))
     return (count // 1000, 1000)
 
 
 def compare(each: Operation, shape: tuple[int, int]) -> list[Claim]:
-    """The operation on the same numbers in every scheme."""
+    """Run the operation on the same numbers in every scheme."""
     rng = np.random.default_rng(1)
     a, b = rng.random(shape), rng.random(shape)
     x, y = wh.tracked(a, "A"), wh.tracked(b, "B")
@@ -200,7 +200,7 @@ def compare(each: Operation, shape: tuple[int, int]) -> list[Claim]:
 
 
 def by_rule(each: Operation, a: NDArray[Any], b: NDArray[Any], bare: float) -> Claim:
-    """The other route, which log.track takes: NumPy runs on plain arrays, and rules give the relations."""
+    """Measure `log.track`: NumPy runs on plain arrays, and rules give the relations."""
     names = ("x", "y")
     with_rules = seconds(lambda: captured(each.work, (a, b), {}, names, "f", selection=False), repeat=5)
     found = captured(each.work, (a, b), {}, names, "f", selection=False)
@@ -213,7 +213,7 @@ def by_rule(each: Operation, a: NDArray[Any], b: NDArray[Any], bare: float) -> C
 
 
 def schemes(each: Operation, a: NDArray[Any], b: NDArray[Any], result: Any) -> tuple[dict[str, float | None], bool]:
-    """How long the other schemes take, where they can, and whether all agree on the lineage of a cell."""
+    """Time the other schemes, if they are able, and return whether all agree on the lineage of a cell."""
     taken: dict[str, float | None] = {"Python objects": None, "lists of ids": None}
     where = tuple(d // 2 for d in result.shape)
     expected = {(name, int(np.ravel_multi_index(index, a.shape))) for name, index in result[where].parents}
@@ -221,7 +221,7 @@ def schemes(each: Operation, a: NDArray[Any], b: NDArray[Any], result: Any) -> t
     if a.size <= OBJECTS:
         p, q = annotated(a, "A"), annotated(b, "B")
         taken["Python objects"] = seconds(lambda: each.objects(p, q))
-        if "sort" not in each.name:  # the sets of a sort belong to the numbers, and ties are possible
+        if "sort" not in each.name:  # in a sort, sets move with their numbers, and there may be ties
             agree = each.objects(p, q)[where].cells == expected
     if each.listed is not None and each.ids(a.shape) <= IDS:
         listed = each.listed
@@ -234,12 +234,12 @@ def schemes(each: Operation, a: NDArray[Any], b: NDArray[Any], result: Any) -> t
 
 
 def relation_from_annotations(shape: tuple[int, int]) -> Claim:
-    """From a captured aggregation to its relation, against making the tuples and compressing those."""
+    """Time from a captured aggregation to its relation, compared with making and compressing the tuples."""
     x = wh.tracked(np.ones(shape), "A")
     y = x.sum(axis=1)
     ours = seconds(lambda: wh.relation_of(y, "A"), repeat=7)
     found = wh.relation_of(y, "A")
-    part = min(1.0, TUPLES / x.size)  # of more cells, a part is measured
+    part = min(1.0, TUPLES / x.size)  # with more cells, only a part is measured
     some = (int(shape[0] * part), shape[1])
 
     def tuples() -> NDArray[np.int64]:
@@ -260,7 +260,7 @@ def relation_from_annotations(shape: tuple[int, int]) -> Claim:
 
 
 def memory(count: int) -> Claim:
-    """Bytes that a captured element-wise operation of two operands holds for each cell, its arena included."""
+    """Measure the bytes for each cell of a captured elementwise operation of two operands, including its arena."""
     from whence import _tracked
 
     shape = (max(count // 1000, 1), 1000)
@@ -275,7 +275,7 @@ def memory(count: int) -> Claim:
 
 
 def side_by_side(bare: Callable[[], Any], ours: Callable[[], Any], budget: float) -> tuple[float, float]:
-    """The best time of each of two calls that take turns, so that both meet the same machine."""
+    """Return the best time of each of two calls, run in turns so that the load of the machine is the same for both."""
     best = [float("inf")] * 2
     gc.collect()
     end = time.perf_counter() + budget
@@ -290,7 +290,7 @@ def side_by_side(bare: Callable[[], Any], ours: Callable[[], Any], budget: float
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Times of every scheme at each number of cells."""
+    """Draw the times of every scheme at each number of cells."""
     drawn = []
     for count in dict.fromkeys(row["cells"] for row in claims if row["kind"] == "capture"):
         rows = [row for row in claims if row["kind"] == "capture" and row["cells"] == count]

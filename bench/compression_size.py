@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, workspace
 from bench._workloads import SCALES, STEADY, Lineage, Workload, steady, workloads
 from bench.baselines import columns, provrc, turbo
@@ -18,8 +18,8 @@ from bench.baselines import columns, provrc, turbo
 import whence as wh
 
 MB = 1e6
-REGULAR = 0.001  # MB: what the lineage of a regular operation may cost at any size
-CHECKED = 4_000_000  # up to this many tuples the stored relation is expanded again and compared with them
+REGULAR = 0.001  # MB: the most bytes of the lineage of a regular operation at any size
+CHECKED = 4_000_000  # up to this many tuples, the stored relation is expanded again and compared
 
 
 def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
@@ -37,7 +37,7 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
 
 
 def compare(workload: Workload, directory: Path, cells: int) -> Claim:
-    """One operation in every format; two inputs count together."""
+    """Measure one operation in every format; two inputs are added."""
     relations = workload.relations()
     sizes: dict[str, int] = {}
     details: dict[str, Any] = {"tuples": 0, "boxes": 0, "ProvRC rows": 0, "seconds to compress": 0.0}
@@ -51,7 +51,7 @@ def compare(workload: Workload, directory: Path, cells: int) -> Claim:
     bound = {
         "regular": REGULAR,
         "sort": cells * (cells - 1).bit_length() / 8 / MB * 1.008,
-        "other": max(REGULAR, min(baselines.values())),  # below a kilobyte, sizes are headers: nothing is compared
+        "other": max(REGULAR, min(baselines.values())),  # below 1 kB, sizes are mostly headers
     }[workload.kind]
     return claim(
         f"{workload.name}: size", sizes["whence"] / MB, baselines, unit="MB", at_most=bound, true=correct,
@@ -60,7 +60,7 @@ def compare(workload: Workload, directory: Path, cells: int) -> Claim:
 
 
 def ours(relation: Lineage, path: Path, details: dict[str, Any]) -> tuple[int, bool]:
-    """whence's own size, and whether the stored file still holds every tuple and no other."""
+    """Return whence's own size, and whether the stored file has exactly the same tuples."""
     start = time.perf_counter()
     made = wh.compress(relation.chunks(), relation.out_shape, relation.in_shape)
     made.save(path)
@@ -79,7 +79,9 @@ def ours(relation: Lineage, path: Path, details: dict[str, Any]) -> tuple[int, b
 
 
 def theirs(relation: Lineage, path: Path, details: dict[str, Any]) -> dict[str, int]:
-    """Bytes in every other format; Raw and Array are counted, the others written, measured and removed."""
+    """Return the bytes in every other format; Raw and Array are computed, the others are written, measured and
+    removed.
+    """
     out_axes, in_axes = len(relation.out_shape), len(relation.in_shape)
     header = columns.names(out_axes, in_axes)
     table = provrc.compress(relation.chunks(), out_axes)
@@ -98,7 +100,7 @@ def theirs(relation: Lineage, path: Path, details: dict[str, Any]) -> dict[str, 
 
 
 def constant(smaller: int, larger: int) -> Iterator[Claim]:
-    """How many boxes an operation costs at two sizes: they must not grow."""
+    """Count the boxes of an operation at two sizes: they must not grow."""
     before, after = steady(smaller), steady(larger)
     for name, raw in after.items():
         relation = wh.compress(*raw)
@@ -112,7 +114,7 @@ def constant(smaller: int, larger: int) -> Iterator[Claim]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Sizes of the operations, and numbers of boxes."""
+    """Draw the sizes of the operations, and the numbers of boxes."""
     sizes = [row for row in claims if row["unit"] == "MB"]
     boxes = [{**row, "baselines": {"ProvRC": row["baselines"]["ProvRC"]}} for row in claims if row["unit"] == "boxes"]
     return [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, main, quiet, seconds, workspace
 from bench._memory import measured
 from bench.baselines import columns
@@ -23,7 +23,7 @@ COUNTS = {
     "small": (10_000, 100_000, 1_000_000),
     "full": (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000),
 }
-IRREGULAR = 10_000_000  # a random permutation is measured up to here
+IRREGULAR = 10_000_000  # the most tuples for which a random permutation is measured
 PARQUET = ("Parquet", "Parquet-GZip")
 GIB = 1 << 30
 NANOSECONDS_A_TUPLE = 20.0  # 50 million tuples a second
@@ -58,7 +58,7 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
 
 
 def tuples(kind: str, count: int) -> Raw:
-    """About that many tuples of one kind, filled in column by column: at 1e8, no copies can be afforded."""
+    """Make about that many tuples of one kind, column by column: at 1e8, there is no memory for copies."""
     if kind == "sort":
         return operations.sort((count,))
     shape = (10, count // 10) if kind == "element-wise" else (max(1, count // 1000), min(count, 1000))
@@ -74,12 +74,12 @@ def tuples(kind: str, count: int) -> Raw:
 
 
 def write(raw: Raw, path: Path) -> None:
-    """whence's way from tuples to a file."""
+    """Compress tuples and save them to a file with whence."""
     wh.compress(raw.tuples, raw.out_shape, raw.in_shape).save(path)
 
 
 def compare(kind: str, raw: Raw, directory: Path) -> Claim:
-    """Every format writes the same tuples; wall-clock time to a closed file, medians."""
+    """Write the same tuples in every format; median wall-clock time to a closed file."""
     header = columns.names(len(raw.out_shape), len(raw.in_shape))
     path = directory / "file"
     count = len(raw.tuples)
@@ -100,12 +100,14 @@ def compare(kind: str, raw: Raw, directory: Path) -> Claim:
 
 
 def opponents(kind: str) -> tuple[str, ...]:
-    """Whom the time is held against: snappy copies a permutation as it is, so only GZip does comparable work there."""
+    """Return the formats to compare with: snappy stores a permutation uncompressed, so only GZip does comparable
+    work.
+    """
     return PARQUET[1:] if kind == "sort" else PARQUET
 
 
 def throughput(kind: str, raw: Raw, directory: Path, timed: Claim) -> Claim:
-    """Processor time for each tuple: the share of one core, whatever else the machine does."""
+    """Measure the processor time for each tuple, which does not depend on the load of the machine."""
     best = float("inf")
     for _ in range(3):
         start = time.process_time()
@@ -122,7 +124,7 @@ def throughput(kind: str, raw: Raw, directory: Path, timed: Claim) -> Claim:
 
 
 def memory(kind: str, raw: Raw, directory: Path) -> Claim:
-    """The tuples and all that compressing them needs, against twice the tuples."""
+    """Compare the memory of the tuples and of compressing them with twice the tuples."""
     path = directory / "raw.npy"
     np.save(path, raw.tuples)
     shapes = [",".join(map(str, shape)) for shape in (raw.out_shape, raw.in_shape)]
@@ -137,7 +139,7 @@ def memory(kind: str, raw: Raw, directory: Path) -> Claim:
 
 
 def streaming(side: int, directory: Path) -> Claim:
-    """1e9 tuples go through in bounded memory."""
+    """Compress 1e9 tuples in bounded memory."""
     found = measured("product", str(directory / "file"), str(side))
     (directory / "file").unlink()
     input_bytes = found["tuples"] * 4 * 8
@@ -149,7 +151,7 @@ def streaming(side: int, directory: Path) -> Claim:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Time against the number of tuples, one picture for each kind of lineage."""
+    """Draw the time by the number of tuples, one picture for each kind of lineage."""
     import matplotlib as mpl
 
     mpl.use("Agg")

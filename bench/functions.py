@@ -1,4 +1,4 @@
-"""Everyday Python functions: how many whence looks into, beside PySpark's own transpiler, and how fast."""
+"""Everyday Python functions: how many whence translates, compared with PySpark's own transpiler, and how fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, main, quiet
 
 from whence.rows import Inside
@@ -51,7 +51,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
 
 
 def transpiled(progress: Progress) -> list[str]:
-    """The functions that PySpark's own transpiler makes expressions of, in this version."""
+    """Return the functions that this version of PySpark's own transpiler converts to expressions."""
     from pyspark.sql import functions as F
 
     from whence.spark import local_session
@@ -61,7 +61,7 @@ def transpiled(progress: Progress) -> list[str]:
     spark.conf.set("spark.sql.experimental.optimizer.transpilePyUDFs", "true")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it says which it cannot do
+            warnings.simplefilter("ignore")  # it warns about functions that it cannot convert
             return [each.name for each in EVERYDAY if _lowered(F.udf(each.function, each.returns, useArrow=False))]
     finally:
         spark.conf.unset("spark.sql.experimental.optimizer.transpilePyUDFs")
@@ -74,7 +74,7 @@ def _lowered(udf: Any) -> bool:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """How many functions stay opaque."""
+    """Draw how many functions stay opaque."""
     import matplotlib.pyplot as plt
 
     counts = {"whence": claims[0]["ours"], **claims[0]["baselines"]}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, main, quiet
 from bench._graph_engines import OURS, ancestors, ask, cpu_seconds, question
 from bench._graph_log import opening
@@ -29,17 +29,17 @@ Points = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Scale:
-    """How large things are, for one size of the benchmark."""
+    """The sizes of graphs and segments, for one size of the benchmark."""
 
-    compared: tuple[int, ...]  # vertices of Pd graphs that all engines are tried on
-    alone: tuple[int, ...]  # ... and our own alone
-    whole: int  # whole segments are timed on this one
+    compared: tuple[int, ...]  # vertices of Pd graphs on which all engines are compared
+    alone: tuple[int, ...]  # ... and only our own
+    whole: int  # complete segments are timed on this one
     varied: int  # Fig. 5(b) and (c)
     stopped: int  # Fig. 5(d)
     others: int  # ancestor queries of other libraries
     seeds: int  # Sd sets for each parameter
     many: int  # segments to be summarized in seconds
-    project: int  # vertices of a project that is imported, asked and summarized by commands
+    project: int  # vertices of a project that commands import, query and summarize
 
 
 SCALES = {
@@ -143,7 +143,7 @@ def sizes(scale: Scale, say: Progress) -> list[Claim]:
 
 
 def whole(arrays: Any, graph: wh.Graph) -> Claim:
-    """A whole segment, siblings, agents and edges included."""
+    """Time a complete segment, including siblings, agents and edges."""
     sources, destinations = question(arrays)
     src, dst = graph.ids.of(sources.tolist()), graph.ids.of(destinations.tolist())
     best = min(_timed(lambda: graph.segment(src, dst)) for _ in range(3))
@@ -158,7 +158,7 @@ def whole(arrays: Any, graph: wh.Graph) -> Claim:
 
 
 def varied(letter: str, title: str, name: str, values: Sequence[float], count: int, say: Progress) -> Claim:
-    """Fig. 5(b) and (c): one parameter of the generator varied, all engines."""
+    """Fig. 5(b) and (c): vary one parameter of the generator, with all engines."""
     points: Points = []
     asked = []
     for value in values:
@@ -196,7 +196,7 @@ def stopping(count: int, say: Progress) -> Claim:
 
 
 def scale_of_others(count: int, say: Progress) -> Claim:
-    """Plain ancestor queries, for scale."""
+    """Time plain ancestor queries, for comparison."""
     say(f"ancestors: Pd of {count:,} vertices, with networkx and rustworkx")
     times, agree = ancestors(pd(count).graph())
     ours = times.pop("whence")
@@ -240,12 +240,12 @@ def compaction(
 
 
 def parameters(values: dict[str, float]) -> dict[str, Any]:
-    """Parameters of Sd; all but alpha are counts."""
+    """Return parameters of Sd; all but alpha are integers."""
     return {name: value if name == "alpha" else int(value) for name, value in values.items()}
 
 
 def plain(parts: Sequence[Segment]) -> tuple[list[object], list[Edge]]:
-    """Segments side by side, as pSum takes them: labels and edges."""
+    """Return segments combined into one graph, as pSum takes them: labels and edges."""
     labels: list[object] = []
     edges: list[Edge] = []
     for part in parts:
@@ -259,7 +259,7 @@ def plain(parts: Sequence[Segment]) -> tuple[list[object], list[Edge]]:
 
 
 def many(count: int, say: Progress) -> Claim:
-    """Many segments at once."""
+    """Summarize many segments at once."""
     say(f"summaries: {count:,} segments")
     parts = sd(segments=count, alpha=0.25)
     ours = _timed(lambda: wh.summarize(parts, keep=KEEP))
@@ -270,7 +270,7 @@ def many(count: int, say: Progress) -> Claim:
     )
 
 
-# --- what both share
+# --- shared
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -284,7 +284,7 @@ def _others(times: dict[str, float | None]) -> dict[str, float | None]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Figure 5, all eight parts, on one sheet and each on its own."""
+    """Draw Figure 5: all eight parts, on one sheet and separately."""
     import matplotlib as mpl
 
     mpl.use("Agg")

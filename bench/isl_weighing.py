@@ -1,9 +1,9 @@
-"""isl, the integer set library, weighed against whence's own boxes: what docs/design/isl.md rests on.
+"""Compare isl, the integer set library, with whence's own boxes: the measurements for docs/design/isl.md.
 
     python bench/isl_weighing.py
 
-Prints, side by side on the same lineage: a chain of ten regular operations asked in both directions, the answer
-turned into boxes, the chain composed, and a permutation (Sort) of more and more cells.
+Prints, for the same lineage: a chain of ten regular operations asked in both directions, the conversion of the answer
+to boxes, the composition of the chain, and a permutation (Sort) of more and more cells.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whence.errors import TooLarge
 from whence.testing import operations as ops
 from whence.testing.operations import Raw
 
-# From the input (1000, 1000) on: a formula for isl, output cell -> input cell, and the tuples for whence.
+# Starting from the input (1000, 1000): a formula for isl, output cell -> input cell, and the tuples for whence.
 CHAIN: list[tuple[str, str, Callable[[], Raw]]] = [
     ("flip", "{ [i, j] -> [999 - i, j] : 0 <= i < 1000 and 0 <= j < 1000 }", lambda: ops.flip((1000, 1000), 0)),
     ("transpose", "{ [i, j] -> [j, i] : 0 <= i < 1000 and 0 <= j < 1000 }", lambda: ops.transpose((1000, 1000))),
@@ -66,7 +66,7 @@ FORTH = {"one cell": ((50, 51), (250, 251)), "100,160 cells": ((200, 520), (100,
 
 
 def timed(work: Callable[[], Any], budget: float = 1.0) -> tuple[float, Any]:
-    """The least time of a call in seconds, and what it returned."""
+    """Return the least time of a call in seconds, and its result."""
     times: list[float] = []
     while not times or (sum(times) < budget and len(times) < 50):
         start = time.perf_counter()
@@ -84,7 +84,7 @@ def ms(seconds: float) -> str:
 
 
 def resident() -> int:
-    """The bytes that this process holds in memory now."""
+    """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
 
@@ -96,7 +96,7 @@ def box(ranges: tuple[tuple[int, int], ...]) -> Any:
 
 
 def points(found: Any) -> list[tuple[int, ...]]:
-    """The cells of an isl set: the only general way from it to arrays."""
+    """Return the cells of an isl set: this is the only general way to convert it to arrays."""
     cells: list[tuple[int, ...]] = []
     kind, axes = isl.dim_type.set, range(found.dim(isl.dim_type.set))
     found.foreach_point(lambda p: cells.append(tuple(p.get_coordinate_val(kind, axis).to_python() for axis in axes)))
@@ -120,7 +120,7 @@ def composed(steps: Sequence[Any], method: str) -> Any:
 
 
 def chain() -> None:
-    """Ten regular steps."""
+    """Measure ten regular steps."""
     maps = [isl.Map(text) for _, text, _ in CHAIN]
     relations = [wh.compress(*make()) for _, _, make in CHAIN]
     show("rows of the ten", str(sum(each.n_basic_map() for each in maps)), str(sum(map(len, relations))))
@@ -143,7 +143,7 @@ def chain() -> None:
 def question(
     what: str, maps: Sequence[Any], relations: Sequence[wh.Relation], way: str, ranges: tuple[tuple[int, int], ...]
 ) -> None:
-    """One question over the whole chain, to the set, to its cells."""
+    """Time one question over the whole chain: to the set, and to its cells."""
     shape = relations[0].out_shape if way == "backward" else relations[0].in_shape
     cells = wh.Selection.from_slices(tuple(slice(*pair) for pair in ranges), shape)
     theirs, found = timed(partial(asked_isl, maps, box(ranges)))
@@ -158,7 +158,7 @@ def question(
 
 
 def sort(cells: int) -> None:
-    """A permutation: as many disjuncts as cells."""
+    """Measure a permutation: it has as many disjuncts as cells."""
     raw = ops.sort((cells,))
     before = resident()
     start = time.perf_counter()
@@ -182,7 +182,7 @@ def sort(cells: int) -> None:
 
 
 def whence_only(cells: int) -> None:
-    """Where isl would need hours to begin."""
+    """Measure whence alone, at sizes where isl would take hours."""
     raw = ops.sort((cells,))
     made, relation = timed(partial(wh.compress, *raw), 0.0)
     asked, _ = timed(partial(relation.backward, wh.Selection.from_slices((slice(5, 6),), (cells,))))
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs="*", default=[1000, 3000, 10_000], help="cells of the sorts")
     options = parser.parse_args()
     show("", f"isl {isl.version.VERSION_TEXT}", "whence")
-    for cells in options.cells:  # before the chain, whose freed memory would hide what a permutation takes
+    for cells in options.cells:  # before the chain, whose freed memory would hide what a permutation needs
         sort(cells)
     for cells in (100_000, 1_000_000):
         whence_only(cells)

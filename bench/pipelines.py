@@ -1,6 +1,6 @@
-"""Pipelines like those of notebooks: right or not, precise or not, and how long inference and a question take.
+"""Pipelines as in notebooks: whether answers are right and precise, and how long inference and a question take.
 
-Over all pipelines it writes docs/reference/pipelines.md.
+It writes docs/reference/pipelines.md if it runs all pipelines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from dataclasses import asdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, main, quiet, workspace
 
 INFERENCE = 1.0  # seconds
@@ -29,7 +29,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
     spark = local_session("local[2]", **SETTINGS)
     reports: list[Report] = []
     with workspace() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what pandas API on Spark advises
+        warnings.simplefilter("ignore")  # advice of pandas API on Spark
         paths = write(folder)
         for piped in chosen:
             progress(piped.name)
@@ -57,7 +57,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Time for inference and for a question, one point a pipeline."""
+    """Draw the time of inference and of a question, one point for each pipeline."""
     import matplotlib.pyplot as plt
 
     table = claims[0]["table"]

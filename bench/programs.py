@@ -1,6 +1,6 @@
-"""Time to run everyday programs with lineage: against the bare functions.
+"""Time of everyday programs with lineage, compared with the bare functions.
 
-It is processor time: nothing here waits for a disk, and other programs on the machine do not count.
+This is processor time: nothing here waits for a disk, and other programs on the machine do not count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, main, quiet, workspace
 from bench._common import seconds as seconds_by
 
@@ -22,7 +22,7 @@ from whence.testing.programs import PROGRAMS, Program
 seconds = partial(seconds_by, clock=time.process_time)
 CELLS = {"tiny": (600,), "small": (600, 40_000), "full": (600, 40_000, 1_000_000)}
 TIMES = 10.0  # times the bare function's own time
-AT_ONCE = 0.5  # seconds that nobody minds, however fast the bare function is
+AT_ONCE = 0.5  # seconds that are always acceptable, however fast the bare function is
 
 
 def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
@@ -39,7 +39,7 @@ def _measured(program: Program, cells: int) -> Claim:
     x = program.make(cells)
     bare = seconds(lambda: program.function(x.copy()))
     with workspace() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numbers that leave arrays, which these programs do on purpose
+        warnings.simplefilter("ignore")  # these programs take numbers out of arrays on purpose
         with wh.open(folder / "log") as log:
             tracked = log.track(program.function, name=program.name)
             first = seconds(lambda: tracked(x.copy()), repeat=1)
@@ -57,7 +57,7 @@ def _measured(program: Program, cells: int) -> Claim:
 
 
 def table(claims: list[Claim]) -> str:
-    """The claims as a table for the documentation."""
+    """Return the claims as a table for the documentation."""
     lines = ["| program | cells | bare | first call | later calls | stored |", "|---|---:|---:|---:|---:|---:|"]
     for each in claims:
         name, _, cells = str(each["name"]).rpartition(", ")
@@ -70,7 +70,7 @@ def table(claims: list[Claim]) -> str:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Both times of each program, one point a size."""
+    """Draw both times of each program, one point for each size."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 5))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench import _workflows
 from bench._asking import Manner, Question, asked, put
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet
@@ -18,13 +18,13 @@ from bench._workflows import Workflow
 from bench.baselines.systems import BACKWARD, BASELINES, FORWARD, THREADS
 
 OTHERS = tuple(kind.name for kind in BASELINES)
-PARQUET = ("Parquet", "Parquet-GZip")  # the target speaks of DuckDB on Parquet; no system at all may be faster
+PARQUET = ("Parquet", "Parquet-GZip")  # the target is for DuckDB on Parquet; but no other system may be faster either
 REGULAR_MS = 10.0  # for 100,000 cells over ten regular steps
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Sizes of the workflows, and the manner of asking."""
+    """The sizes of the workflows, and how to ask."""
 
     frame: tuple[int, int]
     image: int
@@ -35,7 +35,7 @@ class Scale:
     chains: int
     tuples: int
     manner: Manner
-    target: float  # of the fixed workflows; on small tables, DuckDB's time is that of starting a statement
+    target: float  # of the fixed workflows; on small tables, DuckDB needs most of its time to start a statement
 
 
 SCALES = {
@@ -44,7 +44,7 @@ SCALES = {
     "full": Scale((720, 1280), 416, 300_000, 16, 56, 100_000, 20, 6_000_000,
                   Manner((0.0, 1e-4, 0.001, 0.01, 0.1, 1.0), 600, 5), 1000.0),
 }  # fmt: skip
-REGULAR_SIDES = {"tiny": (20, 10), "small": (500, 400), "full": (500, 400)}  # half of the cells are asked
+REGULAR_SIDES = {"tiny": (20, 10), "small": (500, 400), "full": (500, 400)}  # half of the cells are in the question
 
 UP_TO_1500 = "up to 1500x the next best; slower on the most selective questions of the image workflow"
 UP_TO_20 = "up to 20x the next best"
@@ -75,17 +75,17 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
 
 
 def ratio(times: dict[str, float], against: Collection[str] = OTHERS, ours: str = Relations.name) -> float:
-    """The best of these systems over ours, on one question."""
+    """Return the best time of these systems divided by ours, for one question."""
     return min(times[name] for name in against) / times[ours]
 
 
 def medians(questions: Sequence[Question]) -> dict[str, float]:
-    """The median of each system's warm times."""
+    """Return the median of each system's warm times."""
     return {name: statistics.median(question.warm[name] for question in questions) for name in questions[0].warm}
 
 
 def judged(name: str, questions: Sequence[Question], target: float, paper: str) -> list[Claim]:
-    """The claims about one workflow, or about a set of random ones: both directions count alike."""
+    """Return the claims about one workflow, or about a set of random ones: both directions count equally."""
     times = medians(questions)
     by_direction = {
         direction: statistics.median(ratio(each.warm, PARQUET) for each in questions if each.direction == direction)
@@ -116,7 +116,7 @@ def judged(name: str, questions: Sequence[Question], target: float, paper: str) 
 
 
 def others(times: dict[str, float]) -> dict[str, float | None]:
-    """The baselines' times."""
+    """Return the baselines' times."""
     return {name: times[name] for name in OTHERS}
 
 
@@ -126,7 +126,7 @@ def right(questions: Sequence[Question]) -> bool:
 
 
 def told(question: Question) -> dict[str, Any]:
-    """A question as it stands in the results."""
+    """Return a question as a dictionary for the results."""
     found: dict[str, Any] = {
         "workflow": question.workflow, "direction": question.direction, "cells": question.cells,
         "box": [list(bounds) for bounds in question.box], "warm": question.warm, "cold": question.cold,
@@ -140,7 +140,7 @@ def told(question: Question) -> dict[str, Any]:
 
 
 def regular(rows: int, columns: int, manner: Manner) -> Claim:
-    """Half of the cells, in one box, over ten regular steps."""
+    """Ask about half of the cells, in one box, over ten regular steps."""
     question = Question("regular", FORWARD, ((rows // 4, rows // 4 + rows // 2 - 1), (0, columns - 1)))
     put(_workflows.regular(rows, columns), [question], manner)
     return claim(
@@ -150,7 +150,7 @@ def regular(rows: int, columns: int, manner: Manner) -> Claim:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Median times as dots, and times against the share of cells for each workflow."""
+    """Draw median times as dots, and times by the share of cells for each workflow."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,8 +1,8 @@
 """Reuse of lineage over NumPy's functions (DSLog, section VII.E and Table IX), over hostile ones, and what it costs.
 
 Each of the 136 functions of the papers is called many times with random shapes and arguments. The lineage of every call
-is computed as well, so that whatever is reused can be compared with the truth. Hostile functions read the world, which
-changes, or use lengths in odd ways; the values of their results tell what is true.
+is computed as well, to compare it with the reused lineage. Hostile functions read external state, which changes, or use
+lengths in unusual ways; the values of their results show the true lineage.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, workspace
 
 import whence as wh
@@ -33,7 +33,9 @@ NAMES = tuple("abcdefgh")
 
 
 def coverage(name: str, runs: int) -> dict[str, Any]:
-    """One function: what was known of calls of the same shapes and of others, and how often that was wrong."""
+    """Measure one function: how often lineage was known for the same shapes and for others, and how often it was
+    wrong.
+    """
     rng = np.random.default_rng(7)
     memory = ReuseIndex(Shelf(), name)
     found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
@@ -60,7 +62,7 @@ def _other_values(item: Any, rng: np.random.Generator) -> Any:
 
 
 def compressed(name: str, longest: int) -> bool:
-    """Whether the lineage takes less than half of its tuples as text."""
+    """Whether the lineage needs less than half the bytes of its tuples as text."""
     before, numpy_calls.LONGEST = numpy_calls.LONGEST, longest
     call = max((PAPERS[name](np.random.default_rng(seed)) for seed in range(8)), key=_cells)
     numpy_calls.LONGEST = before
@@ -87,9 +89,10 @@ def _text_size(tuples: Any) -> int:
 
 
 def hostile(progress: Progress) -> dict[str, Any]:
-    """All hostile functions: how many calls were reused, and how often that, or a signature, was wrong.
+    """Run all hostile functions: count reused calls, and how often these, or a signature, were wrong.
 
-    A signature is the paper's: a call has the lineage that the first call of the function with that shape had.
+    A signature as in the paper: a call is assumed to have the lineage of the first call of the function with that
+    shape.
     """
     found: dict[str, Any] = {"calls": 0, "reused": 0, "wrong": 0, "by signature": 0, "which": []}
     for name, case in HOSTILE.items():
@@ -106,7 +109,7 @@ def hostile(progress: Progress) -> dict[str, Any]:
 
 
 def _chain(times: int) -> Any:
-    """A function of seven NumPy calls for each time."""
+    """Return a function of seven NumPy calls for each repetition."""
 
     def chain(a: Any) -> Any:
         for _ in range(times):
@@ -119,7 +122,7 @@ def _chain(times: int) -> Any:
 
 
 def _cost(calls: int) -> dict[str, float]:
-    """Processor time of NumPy's own calls, and what reuse and tracing add to each."""
+    """Return the processor time of NumPy's own calls, and what reuse and tracing add to each."""
     x = np.random.default_rng(0).random((50, 8))
     spent: dict[str, dict[int, float]] = {"bare": {}, "reused": {}, "traced": {}}
     with workspace() as directory, wh.open(directory / "log") as log:
@@ -145,11 +148,11 @@ def _processor_time(function: Any, x: Any, count: int) -> float:
 
 
 def _reused_call(calls: int, side: int = 30) -> tuple[float, float, float, float]:
-    """Processor time of the function; and beyond it: of a reused call, of one that is written, of a traced one."""
+    """Return the processor time of the function, and the additional time of a reused, a written and a traced call."""
     x = np.random.default_rng(0).random((side, side))
 
     def smooth(a: Any) -> Any:
-        both = a[1:] + a[:-1]  # with a name, so that NumPy divides into other memory, as it does in a tracked call
+        both = a[1:] + a[:-1]  # named, so that NumPy divides into new memory, as in a tracked call
         return both / 2
 
     with workspace() as directory, wh.open(directory / "log") as log:
@@ -160,7 +163,7 @@ def _reused_call(calls: int, side: int = 30) -> tuple[float, float, float, float
         for _ in range(calls):
             tracked(x)
         answered = time.thread_time()
-        log.operations()  # a question: what waits is written first
+        log.operations()  # a question writes what is pending first
         written = time.thread_time()
         slow = _processor_time(traced, x, 5)
     return bare, (answered - start) / calls - bare, (written - start) / calls - bare, slow - bare
@@ -224,7 +227,7 @@ def each_dim(found: dict[str, Any]) -> bool:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Dots, beside the paper's."""
+    """Draw dots next to the paper's."""
     return [dots(claims[:4], directory / "reuse.png", "What cannot be reused", "functions")]
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench import _tpch
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, workspace
 
@@ -27,7 +27,7 @@ NUMBERS = tuple(f"q{number:02}" for number in range(1, 23))
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale factor, the queries, how often each is run, and how many of its rows are asked about."""
+    """The scale factor, the queries, how often each is run, and how many of its rows are in questions."""
 
     factor: float
     queries: tuple[str, ...]
@@ -51,26 +51,26 @@ PAPER = {
 
 @dataclass
 class Measured:
-    """One query. Times in seconds; `always` and `saved` are of a run that saves all it may."""
+    """One query. Times are in seconds; `always` and `saved` belong to a run that saves everything."""
 
     name: str
     plain: float = 0.0
     ours: float = 0.0
-    first: float = 0.0  # of a run that the log knows nothing about, more than the query before it took
+    first: float = 0.0  # additional time of a run that the log does not know yet
     always: float = 0.0
     inference: float = 0.0
     saved: int = 0
-    written: int = 0  # bytes that a run saves of itself
+    written: int = 0  # bytes that a run saves by default
     asking: list[float] = field(default_factory=list)  # which rows
-    looking: list[float] = field(default_factory=list)  # the same in the results of a run that saves all
-    reading: list[float] = field(default_factory=list)  # and what the rows hold
+    looking: list[float] = field(default_factory=list)  # the same with the results of a run that saves everything
+    reading: list[float] = field(default_factory=list)  # and the contents of the rows
     how: str = ""
     precise: bool = True
     eager: float | None = None
     rewritten: float | None = None
     replay: float | None = None
-    extra: float | None = None  # rows that pushdown without saving gives beyond the lineage, of all it gives
-    large: int = 0  # bytes of the same results with all their columns
+    extra: float | None = None  # the share of rows beyond the lineage that pushdown without saving returns
+    large: int = 0  # bytes of the same results with all columns
 
 
 def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
@@ -90,13 +90,13 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
     import whence as wh
 
     text, out = _tpch.query(name, scale.factor), Measured(name)
-    spark.sql(text).collect()  # warm
+    spark.sql(text).collect()  # warm up
     plain, ours, always = [], [], []
     with wh.open(place / f"{name}.whence") as log:
         pipeline = saving = log.pipeline(spark.sql(text), name=name)
         rows: list[Row] = []
         for _ in range(scale.runs):
-            spark.catalog.clearCache()  # what a run left there would answer the plain query
+            spark.catalog.clearCache()  # cached results of a run would answer the plain query
             plain.append(_timed(lambda: spark.sql(text).collect())[0])
             out.inference, pipeline = _timed(_planned, log, spark.sql(text), name, "auto")
             spent, rows = _timed(_collected, pipeline)
@@ -109,7 +109,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
         out.saved, out.written = _saved(saving), _saved(pipeline)
         chosen = rows[:: max(1, len(rows) // scale.rows)][: scale.rows]
         if chosen:
-            _identify(pipeline, chosen[0])  # warm: files are opened and verified once
+            _identify(pipeline, chosen[0])  # warm up: files are opened and verified once
             _identify(saving, chosen[0])
         for row in chosen:
             spent, answer = _timed(_identify, pipeline, row)
@@ -123,7 +123,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
 
 
 def _planned(log: Log, df: DataFrame, name: str, save: str) -> Pipeline:
-    """The pipeline, read and with all it takes to trace its rows decided."""
+    """Return the pipeline, with its plan read and its trace plan made."""
     made = log.pipeline(df, name=name, save=save)
     assert made.trace_plan is not None
     return made
@@ -168,7 +168,7 @@ def _baselines(
 
 
 def _identify(pipeline: Pipeline, row: Row) -> Lineage:
-    """Which rows of every source the lineage of a row has."""
+    """Find which rows of every source are in the lineage of a row."""
     answer = pipeline.backward(row)
     for name in answer:
         answer.identities(name)
@@ -176,13 +176,13 @@ def _identify(pipeline: Pipeline, row: Row) -> Lineage:
 
 
 def _ask(pipeline: Pipeline, row: Row) -> tuple[Any, dict[str, Any]]:
-    """The lineage of a row, all of it in memory."""
+    """Return the lineage of a row, completely in memory."""
     answer = pipeline.backward(row)
     return answer, {name: answer.arrow(name) for name in answer}
 
 
 def _contents(tables: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """How many rows each table has, and a sum over their hashes: the same for the same rows in any order."""
+    """Return the number of rows of each table, and a sum of their hashes, which does not depend on their order."""
     import duckdb
 
     found = {}
@@ -213,7 +213,7 @@ def _saved(pipeline: Pipeline) -> int:
 
 
 def _unprojected(pipeline: Pipeline, place: Path) -> int:
-    """What the same results take with all their columns, as Spark writes them."""
+    """Return the bytes of the same results with all their columns, as Spark writes them."""
     from whence.rows.saving import operator_at
     from whence.spark.catalyst.write import frame
 
@@ -271,7 +271,7 @@ def _line(one: Measured) -> str:
 
 
 def _claims(found: list[Measured], size: str) -> list[Claim]:
-    """The targets, and each query by itself."""
+    """Return the claims about the targets, and about each query."""
     asked = [one for one in found if one.asking]
     exact = all(one.precise for one in found)
     added = statistics.mean(one.ours / one.plain - 1 for one in found)
@@ -354,7 +354,7 @@ def _claims(found: list[Measured], size: str) -> list[Claim]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """The claims as one picture."""
+    """Draw the claims as one picture."""
     return [dots(claims, directory / "rows.png", "Rows of TPC-H on Spark", "ms, MB, s or %: see each claim")]
 
 

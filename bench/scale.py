@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
 from bench._scale_run import ASKED
 
@@ -28,12 +28,12 @@ TPCH: dict[str, list[tuple[float, tuple[str, ...]]]] = {
     "small": [(0.01, ("q01", "q03", "q10"))],
     "full": [(1.0, ALL), (10.0, ("q01", "q03", "q10"))],
 }
-"""Scale factors, and the queries that are materialized there."""
+"""Scale factors, and the queries that are materialized at each."""
 
 TUPLES = "WHENCE_BENCH_TUPLES"
-"""The environment may name another number of tuples than the size has, such as 1e8."""
+"""This environment variable overrides the number of tuples of the size, such as 1e8."""
 
-SHARE = 1.7 / 2  # of the processor time of one executor, when two make it 1.7 times as fast on processors of their own
+SHARE = 1.7 / 2  # of the processor time of one executor, if two are 1.7 times as fast on separate processors
 
 
 def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
@@ -52,7 +52,7 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
             if kind != "product":
                 say(f"scale: questions to {kind}")
                 claims += asked(kind, said, directory)
-            for name in directory.glob(f"{kind}*"):  # a billion tuples leave no room for the next kind
+            for name in directory.glob(f"{kind}*"):  # frees disk space for the next kind
                 shutil.rmtree(name) if name.is_dir() else name.unlink()
         if size != "tiny":
             say("scale: materializing TPC-H")
@@ -61,13 +61,13 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
 
 
 def measured(kind: str, count: int, executors: int, directory: Path) -> dict[str, Any]:
-    """What one run on a cluster says."""
+    """Return the results of one run on a cluster."""
     script = Path(__file__).with_name("_scale_run.py")
     return said_by([sys.executable, str(script), kind, str(count), str(executors), str(directory)], directory)
 
 
 def said_by(command: list[str], directory: Path) -> dict[str, Any]:
-    """The last line that a program prints, which is JSON."""
+    """Run a program, and return the JSON in the last line that it prints."""
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=directory,
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
@@ -79,10 +79,10 @@ def said_by(command: list[str], directory: Path) -> dict[str, Any]:
 
 
 def compressed(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> list[Claim]:
-    """How long it took, how much processor time and memory, and how many bytes it is.
+    """Return claims on time, processor time, memory and bytes.
 
-    Times by the clock are those of this machine as busy as it was. Processor time is that of all processes, JVM and
-    Python: if two executors use no more of it than one, they take half the time on processors of their own.
+    Wall-clock times depend on the load of this machine. Processor time is that of all processes, JVM and Python: if two
+    executors use no more of it than one, they take half the time on separate processors.
     """
     one, two = said[1], said[2]
     took = {executors: each["looking"] + each["folding"] for executors, each in said.items()}
@@ -110,7 +110,7 @@ def compressed(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> l
 
 
 def asked(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> list[Claim]:
-    """Questions in a process without Spark, beside DuckDB on the tuples and a Spark join over them."""
+    """Time questions in a process without Spark, compared with DuckDB on the tuples and a Spark join over them."""
     import duckdb
 
     path = directory / f"{kind}-2"
@@ -144,7 +144,9 @@ def _bytes(path: Path) -> int:
 
 
 def materialized(size: str, directory: Path) -> list[Claim]:
-    """TPC-H queries whose lineage tasks store: bytes a row, beside the query's own time and beside eager mode."""
+    """Measure TPC-H queries whose lineage tasks store: bytes for each row, compared with the query's own time and eager
+    mode.
+    """
     claims = []
     for scale, queries in TPCH[size]:
         script = Path(__file__).with_name("_scale_tpch.py")
@@ -163,7 +165,7 @@ def _stored(name: str, each: dict[str, Any]) -> Claim:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Times of questions."""
+    """Draw the times of questions."""
     times = [each for each in claims if each["unit"] == "s"]
     return [dots(times, directory / "scale.png", "Relations that a cluster makes", "seconds")]
 

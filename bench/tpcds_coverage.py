@@ -3,13 +3,14 @@
     python bench/tpcds_coverage.py --data DIRECTORY [--python PYTHON] [--scale 0.01] [--only 1,64]
         [--json FILE] [--page FILE] [--documents]
 
-For each query: the plan is read; `infer` is timed; the plan with row ids gives the output of the plain one; the lineage
-of some output rows, asked through `Pipeline.backward`, is that of the plan with ids; where `infer` says that its
-predicates are precise, they select these very rows; and the plan over nothing but the lineage gives the row again,
-where no operator forbids it. The plan and its trace plan are the same after a run's document is written and read; with
-`--documents` nothing else is checked, which takes a second or two for each query. The data is made once, by
-`_tpcds_data.py` in a Python that has DuckDB's extension. The JSON file keeps what it has about other queries, so that
-99 of them need not be one run. It ends with status 1 if anything is wrong, or a query has no output.
+For each query, it checks that the plan is read; that `infer` is fast enough; that the plan with row ids has the output
+of the plain one; that the lineage of some output rows, from `Pipeline.backward`, is that of the plan with ids; that the
+predicates select exactly these rows if `infer` says that they are precise; and that the plan over the lineage alone
+gives the row again, unless an operator prevents it. The plan and its trace plan must be the same after a run's document
+is written and read. With `--documents` nothing else is checked, which takes a second or two for each query. The data is
+made once, by `_tpcds_data.py` in a Python that has DuckDB's extension. The JSON file keeps its results for other
+queries, so that the 99 queries may be checked in several runs. The exit status is 1 if anything is wrong, or a query
+has no output.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 from bench._tpcds_page import page
 
 from whence.errors import WhenceError
@@ -43,26 +44,26 @@ from whence.testing.rows import AnnotatedRow, IdSets, annotated, over_only, same
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ASKED = 1  # output rows of each query
+ASKED = 1  # output rows of each query in questions
 
 
 @dataclass
 class Report:
-    """What was found out about one query."""
+    """The results for one query."""
 
     query: str
     read: float = 0.0
     infer: float = 0.0
     rows: int = 0
-    precise: bool = False  # the predicates alone are the lineage
+    precise: bool = False  # whether the predicates alone give the lineage
     answered: int = 0
-    again: str = ""  # whether the lineage alone gives the row again
+    again: str = ""  # whether the lineage alone reproduces the row
     reason: str = ""  # why an answer is a superset
     trouble: list[str] = field(default_factory=list)
 
 
 def checked(spark: SparkSession, path: Path, documents: bool = False) -> Report:
-    """Everything about one query, or its document alone."""
+    """Check everything about one query, or only its document."""
     report = Report(path.stem)
     text = path.read_text()
     df = spark.sql(text)
@@ -85,7 +86,7 @@ def checked(spark: SparkSession, path: Path, documents: bool = False) -> Report:
 
 
 def _without_limit(spark: SparkSession, text: str, report: Report) -> None:
-    """The outputs differ: by ties at the limit, or really?"""
+    """Check whether outputs differ only because of ties at the limit."""
     whole = re.sub(r"\blimit\s+\d+\s*;?\s*$", "", text.strip(), flags=re.IGNORECASE)
     df = spark.sql(whole)
     if whole == text.strip() or rounded(row.values for row in annotated(read(df))) != rounded(map(tuple, df.collect())):
@@ -94,7 +95,7 @@ def _without_limit(spark: SparkSession, text: str, report: Report) -> None:
 
 def _asked(plan: Plan, df: DataFrame, rows: list[AnnotatedRow], report: Report) -> None:
     pipeline = Pipeline(df)
-    # A sum of floating-point numbers may differ in its last digits from run to run: it is not asked for.
+    # A floating-point sum may differ in its last digits between runs, so it is not part of the question.
     chosen = [i for i, attr in enumerate(plan.root.output) if attr.dtype not in ("float", "double")]
     again: list[bool] = []
     for row in rows[:: max(1, len(rows) // ASKED)][:ASKED]:
@@ -154,13 +155,13 @@ def _skips(part: object) -> bool:
 
 
 def _depth(plan: Operator) -> int:
-    """How many aggregates lie upon each other."""
+    """Return how many aggregates are nested."""
     below = max(map(_depth, plan.children), default=0)
     return below + (isinstance(plan, Aggregate) and bool(plan.calls))
 
 
 def rounded(rows: Any) -> list[str]:
-    """Rows in no order, floating-point numbers as far as their sums do not depend on the order of adding."""
+    """Return rows without order, with floating-point numbers rounded so that the order of addition does not matter."""
 
     def shown(value: Any) -> str:
         if isinstance(value, float):
@@ -171,7 +172,7 @@ def rounded(rows: Any) -> list[str]:
 
 
 def session() -> SparkSession:
-    """Small tables: few partitions, and no time spent on compiling."""
+    """Return a session for small tables: few partitions, and no time for compiling."""
     return local_session(
         "local[2]",
         **{

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that `python bench/NAME.py` finds `bench`
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,7 +48,9 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
 
 
 def _processor(work: Callable[[], Any], repeat: int = 3) -> float:
-    """The least processor time of a call: others use the machine as well, and these answers take one thread."""
+    """Return the least processor time of a call: other programs use the machine as well, and answers take one
+    thread.
+    """
     times = []
     for _ in range(repeat):
         start = time.process_time()
@@ -153,7 +155,7 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
         ):
 
             def first(given: dict[str, str] = params) -> Any:
-                """As if nobody had looked at the table before: the explorer keeps what it has read."""
+                """Ask a new explorer, because an explorer keeps what it has read."""
                 return _ask(Explorer(explorer.log, explorer.values), "table", name=name, **given)
 
             took = seconds(first)
@@ -162,7 +164,7 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
 
 
 def _turned(explorer: Explorer, name: str, rows: int, sorted_by_arrow: float) -> Claim:
-    """The page after a sorted one, which has been read with it."""
+    """Time the page after a sorted one, which was read together with it."""
     _ask(explorer, "table", name=name, sort="-cents")
     took = seconds(lambda: _ask(explorer, "table", name=name, sort="-cents", **{"from": "100"}))
     other = {"read and sorted by Arrow": sorted_by_arrow}
@@ -203,7 +205,7 @@ def _page(folder: Path) -> Iterator[Claim]:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Each time beside its goal."""
+    """Draw each time next to its goal."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 0.4 * len(claims) + 1))

@@ -1,4 +1,4 @@
-// Sets of integer boxes for Python: arrays in, read-only arrays out. What users give is checked in Python, before.
+// Bindings for sets of integer boxes: arrays in, read-only arrays out. Python checks the arguments of users before.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -22,7 +22,7 @@ using MaskIn = nb::ndarray<const uint8_t, nb::c_contig, nb::device::cpu>;
 using MaskOut = nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu>;
 using Answers = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
 
-// Short calls keep the interpreter lock: giving it up costs more than they do.
+// Short calls keep the GIL, because releasing it takes longer than they do.
 constexpr std::size_t kLong = 256;
 
 template <class F>
@@ -39,7 +39,7 @@ nb::capsule owner_of(T* data) {
 
 BoxesOut array_of(Values&& values, std::size_t n, std::size_t d) {
   int64_t* data = values.release();
-  // A set without boxes has no memory of its own, but an array wants a pointer.
+  // A set without boxes has no memory, but an array needs a pointer.
   if (!data) data = static_cast<int64_t*>(std::malloc(sizeof(int64_t)));
   return BoxesOut(data, {n, d, 2}, owner_of(data));
 }
@@ -67,7 +67,8 @@ bool none(BoxesIn a, BoxesIn b) {
   return unlocked(na + nb, [&] { return !whence::any_kept(a.data(), na, b.data(), nb, d, keep); });
 }
 
-// Any kernel may refuse an answer that would not fit, or boxes outside their array; Python code catches whence.errors.
+// Kernels throw if an answer would not fit into memory, or a box is outside its array; Python gets an error of
+// whence.errors.
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);

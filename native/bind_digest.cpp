@@ -1,4 +1,4 @@
-// Digests of memory for Python.
+// Bindings for digests of memory.
 #include <nanobind/nanobind.h>
 
 #include <cstring>
@@ -12,7 +12,7 @@ void bind_digest(nb::module_& m) {
   m.def(
       "digest",
       [](nb::handle given) {
-        // Any object whose memory is one piece; nanobind's own arrays know no bool, and no float16.
+        // Any object with contiguous memory; nanobind's own arrays support neither bool nor float16.
         Py_buffer buffer;
         if (PyObject_GetBuffer(given.ptr(), &buffer, PyBUF_SIMPLE)) throw nb::python_error();
         std::array<uint64_t, 2> found;

@@ -1,4 +1,4 @@
-// Graph kernels for Python: int32 arrays in, arrays out. What users give is checked in Python, before.
+// Bindings for graph kernels: int32 arrays in, arrays out. Python checks the arguments of users before.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -47,7 +47,7 @@ Pairs pairs_of(const Numbers& from, const Numbers& to, std::size_t n) {
   return pairs;
 }
 
-// Runs a search that marks vertices, without the interpreter's lock, and copies the marks back.
+// Runs a search that marks vertices, without the GIL, and copies the marks back.
 template <class F>
 auto marking(const Ancestry& g, const Numbers& sources, const Numbers& destinations, Marks marks, F&& search) {
   require(marks.shape(0) == g.n, "one mark for each vertex");

@@ -20,7 +20,7 @@ using Ints = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shape = std::vector<int64_t>;
 
-// Hands a vector to NumPy without copying it; Seen is how NumPy sees its elements.
+// Passes a vector to NumPy without copying it; Seen is the element type for NumPy.
 template <class Seen = int64_t, class T>
 nb::object to_numpy(std::vector<T>&& values, std::vector<size_t> shape) {
   auto* held = new std::vector<T>(std::move(values));

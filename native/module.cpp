@@ -1,4 +1,4 @@
-// The only file list that knows of Python: each bind_* function exposes one group of kernels.
+// The module whence._core: each bind_* function exposes one group of kernels.
 #include <nanobind/nanobind.h>
 
 namespace nb = nanobind;
@@ -11,8 +11,9 @@ void bind_digest(nb::module_& m);    // native/bind_digest.cpp: digests of memor
 NB_MODULE(_core, m) {
 #ifndef WHENCE_SANITIZE
   // No object here refers to a Python object, so none can be part of a cycle, and tests show that all are freed while a
-  // program runs. What is left at exit is held by others: by a daemon thread, which Python never ends, or by a cycle
-  // through a NumPy array of objects, which Python's collector cannot see. nanobind would blame this module for it.
+  // program runs. Objects that are left at exit are referenced by others: by a daemon thread, which Python never ends,
+  // or by a cycle through a NumPy array of objects, which Python's garbage collector cannot see. nanobind would report
+  // a leak of this module.
   nb::set_leak_warnings(false);
 #endif
   bind_boxes(m);

@@ -9,10 +9,10 @@ namespace {
 
 __extension__ using Signed = __int128;
 
-constexpr size_t kMost = 1 << 16;  // inequalities that the test in integers may make for one pair
+constexpr size_t kMost = 1 << 16;  // the most inequalities that the integer test may make for one pair
 
-// Two rows whose parents together form one forest. Children first, as a question does: an axis has a value if each of its
-// lower bounds is at most each of its upper ones, which are half-lines in its parent's value.
+// Two rows whose parents together form one forest. Children come first, as in a question: an axis has a value if each
+// of its lower bounds is at most each of its upper bounds, which are linear in its parent's value.
 Disjoint in_one_forest(const Part& a, size_t i, const Part& b, size_t j) {
   const size_t k = a.pattern.size();
   Pattern merged(k);
@@ -54,7 +54,7 @@ Disjoint in_one_forest(const Part& a, size_t i, const Part& b, size_t j) {
   return Disjoint::no;
 }
 
-// What one side says about the axes, which are the first variables; `number` is the variable of the row's number.
+// Adds the inequalities of one side. The axes are the first variables; `number` is the variable of the row's number.
 void add(Inequalities& all, const RowOf& side, size_t number) {
   const Part& part = side.part;
   for (size_t v = 0; v < part.pattern.size(); ++v) {
@@ -82,7 +82,7 @@ Disjoint apart(const RowOf& a, const RowOf& b, size_t& effort) {
   Inequalities all(k + 2);
   add(all, a, k);
   add(all, b, k + 1);
-  if (a.all && &a.part == &b.part) all.at_least_zero({{k + 1, 1}, {k, -1}}, -1);  // two rows, not one
+  if (a.all && &a.part == &b.part) all.at_least_zero({{k + 1, 1}, {k, -1}}, -1);  // two different rows
   size_t left = std::min(kMost, effort);
   const size_t given = left;
   const Solvable shared = all.solve(left);

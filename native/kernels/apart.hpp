@@ -1,4 +1,4 @@
-// Whether two rows share a tuple, or a row and a whole part whose rows step evenly, or two such parts.
+// Whether two rows share a tuple, or a row and a part with evenly stepped rows, or two such parts.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace whence {
 
-// A row of a part; or all its rows at once, if they are evenly stepped: the row's number is then a variable.
+// A row of a part; or all its rows at once, if they are evenly stepped: then the row's number is a variable.
 struct RowOf {
   const Part& part;
   size_t row = 0;
   bool all = false;
 };
 
-// Of all rows of one part with each other: that no two of them share a tuple. Both must be valid.
-// `effort` is how many more inequalities the test in integers may make.
+// For all rows of one part with each other: whether no two of them share a tuple. Both must be valid. `effort` is the
+// number of inequalities that the integer test may still make.
 Disjoint apart(const RowOf& a, const RowOf& b, size_t& effort);
 
 }  // namespace whence

@@ -1,4 +1,4 @@
-// Picks the cheapest way to the canonical form for the boxes at hand.
+// Chooses the cheapest way to the canonical form for the given boxes.
 #include "kernels/boxes.hpp"
 
 #include <bit>
@@ -19,7 +19,7 @@ bool is_empty(const int64_t* box, int d) {
   return empty;
 }
 
-// Where boxes come from: an array of boxes, or an array of cells, each a box of its own.
+// The source of boxes: an array of boxes, or an array of cells, each a box of its own.
 template <int D>
 struct FromBoxes {
   const int64_t* boxes;
@@ -38,16 +38,16 @@ struct FromCells {
   }
 };
 
-// The bounding box of the input and, in doubles because only sizes are compared, what the ways to go would cost.
+// The bounding box of the input, and what each way would cost; in doubles, because only sizes are compared.
 struct Extent {
   int64_t lo[kMaxAxes];
   int64_t hi[kMaxAxes];
-  int bits[kMaxAxes];    // of an index counted from lo
-  int all_bits = 0;      // of a cell with its indices packed side by side
+  int bits[kMaxAxes];    // of an index relative to lo
+  int all_bits = 0;      // of a cell with its indices packed into one integer
   double cells = 1;      // of the bounding box
   double lines = 0;      // runs along the last axis, over all boxes
-  double words = 0;      // of a bitmap that these runs touch
-  bool single = true;    // every run is one cell
+  double words = 0;      // words of a bitmap that these runs touch
+  bool single = true;    // whether every run is one cell
   std::size_t count = 0; // boxes that are not empty
 };
 
@@ -65,7 +65,7 @@ Extent measure(Source source, std::size_t n, int d) {
     for (int a = 0; a < d; ++a) {
       e.lo[a] = std::min(e.lo[a], box[2 * a]);
       e.hi[a] = std::max(e.hi[a], box[2 * a + 1]);
-      // Subtracted as integers: doubles beyond 2^53 would lose the difference.
+      // Subtracted as integers, because doubles beyond 2^53 would lose the difference.
       const uint64_t reach = static_cast<uint64_t>(box[2 * a + 1]) - static_cast<uint64_t>(box[2 * a]);
       const double length = static_cast<double>(reach) + 1;
       if (a + 1 < d) {
@@ -86,7 +86,7 @@ Extent measure(Source source, std::size_t n, int d) {
   return e;
 }
 
-// Calls f(offsets) for each line (run along the last axis) of a box; offsets count from the bounding box's corner.
+// Calls f(offsets) for each line (run along the last axis) of a box; offsets are relative to the bounding box's corner.
 template <int D, class F>
 void each_line(const int64_t* box, const Extent& e, int d, F f) {
   uint64_t at[D ? D : kMaxAxes];
@@ -126,7 +126,7 @@ void by_bitmap(Source source, std::size_t n, int d, const Extent& e, Builder<D>&
   uint64_t cells = 1;
   for (int a = 0; a < d; ++a) size[a] = static_cast<uint64_t>(e.hi[a] - e.lo[a]) + 1, cells *= size[a];
   const uint64_t row = size[d - 1];
-  std::vector<uint64_t> bitmap(cells / 64 + 1, 0);  // at least one bit past the end: the last run closes
+  std::vector<uint64_t> bitmap(cells / 64 + 1, 0);  // at least one bit past the end, which ends the last run
   for (std::size_t i = 0; i < n; ++i) {
     const int64_t* given = source.at(i, box);
     if (is_empty(given, d)) continue;
@@ -137,7 +137,7 @@ void by_bitmap(Source source, std::size_t n, int d, const Extent& e, Builder<D>&
       set_bits(bitmap.data(), flat, flat + reach);
     });
   }
-  uint64_t row_start = 0, row_end = 0;  // the row that box's leading axes stand for
+  uint64_t row_start = 0, row_end = 0;  // the row of the box's leading axes
   const auto emit = [&](uint64_t from, uint64_t to) {  // half-open, within one row or across several
     while (from < to) {
       if (from >= row_end || row_end == 0) {
@@ -162,7 +162,7 @@ void by_bitmap(Source source, std::size_t n, int d, const Extent& e, Builder<D>&
     uint64_t bits = bitmap[w];
     if (bits == (open ? ~uint64_t{0} : 0)) continue;
     int at = 0;
-    while (at < 64) {  // alternate between looking for a one and for a zero
+    while (at < 64) {  // alternate between searching a one and a zero
       const uint64_t seen = (open ? ~bits : bits) >> at;
       if (seen == 0) break;
       at += std::countr_zero(seen);
@@ -236,7 +236,7 @@ void by_sweep(const int64_t* boxes, std::size_t n, int d, const Extent* e, Build
 template <int D>
 bool canonical_axes(const int64_t* boxes, std::size_t n, int d) {
   if (D) d = D;
-  // The same bookkeeping as a Builder's, on boxes that stay where they are.
+  // The same bookkeeping as in Builder, but in place.
   std::size_t start[D ? D : kMaxAxes], prev[D ? D : kMaxAxes];
   for (int a = 0; a < d; ++a) start[a] = prev[a] = 0;
   const auto joined = [&](std::size_t i, int first) {
@@ -266,7 +266,7 @@ bool canonical_axes(const int64_t* boxes, std::size_t n, int d) {
   return !joined(n, 0);
 }
 
-// What can be done without looking at all of the input more than once; false, with nothing in `out`, if it cannot.
+// Handles input that can be read in one pass; returns false, with nothing in `out`, if it cannot.
 template <int D, class Source>
 bool by_streaming(Source source, std::size_t n, int d, Values& out) {
   Builder<D> builder(d, std::min<std::size_t>(n, kFew));
@@ -279,7 +279,7 @@ bool by_streaming(Source source, std::size_t n, int d, Values& out) {
   return true;
 }
 
-// The ways that do not need boxes to be in memory; false, with nothing in `out`, if none of them is cheap.
+// Tries the ways that do not need boxes in memory; returns false, with nothing in `out`, if none of them is cheap.
 template <int D, class Source>
 bool by_cells(Source source, std::size_t n, int d, const Extent& e, Builder<D>& out) {
   const double count = static_cast<double>(e.count);

@@ -1,4 +1,4 @@
-// Set algebra of canonical sets, and questions about them that need no new set.
+// Set algebra of canonical sets, and questions about them that make no new set.
 #include <algorithm>
 
 #include "kernels/boxes_combine.hpp"
@@ -15,7 +15,7 @@ struct Any {
   }
 };
 
-// The boxes within [from, to) whose interval on `axis` holds x: a slab, or nothing.
+// The boxes in [from, to) whose interval on `axis` contains x: a slab, or nothing.
 struct Slab {
   std::size_t from, to;
 };

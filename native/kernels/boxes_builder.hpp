@@ -1,4 +1,4 @@
-// Where canonical boxes are put together: everything that makes a set of boxes emits through a Builder.
+// Builds canonical boxes: everything that makes a set of boxes emits through a Builder.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ bool joins(const int64_t* before, const int64_t* now, std::size_t count, int axi
   return true;
 }
 
-// Takes boxes in *slab order* - of two neighbours, the first axis on which they differ has the second one wholly after
-// the first - and merges equal adjacent slabs as soon as they are complete, deepest axis first. What comes out is
-// canonical. D is the number of axes, or 0 when it is known only at run time.
+// Takes boxes in *slab order* (on the first axis on which two neighbours differ, the second begins after the end of the
+// first) and merges equal adjacent slabs as soon as they are complete, deepest axis first. The result is canonical. D
+// is the number of axes, or 0 if it is known only at run time.
 template <int D>
 class Builder {
  public:
@@ -33,7 +33,7 @@ class Builder {
   std::size_t size() const { return n_; }
   const int64_t* data() const { return out_.data(); }
 
-  // False, with the box not taken, when it would break slab order.
+  // Returns false, without adding the box, if it would break slab order.
   bool try_push(const int64_t* box) {
     if (n_ == 0) {
       for (int a = 0; a + 1 < axes(); ++a) start_[a] = 0, prev_[a] = kNone;
@@ -46,7 +46,7 @@ class Builder {
     while (a < end && box[2 * a] == last[2 * a] && box[2 * a + 1] == last[2 * a + 1]) ++a;
     if (a == end) {
       if (box[2 * a] < last[2 * a]) return false;
-      // On the last axis overlap does no harm: intervals just grow.
+      // On the last axis overlap is harmless: intervals just grow.
       if (box[2 * a] <= last[2 * a + 1] || box[2 * a] - 1 == last[2 * a + 1]) {
         last[2 * a + 1] = std::max(last[2 * a + 1], box[2 * a + 1]);
       } else {
@@ -63,7 +63,7 @@ class Builder {
     return true;
   }
 
-  // Always true ("go on"): the answer other sinks use to stop early.
+  // Always returns true ("go on"); other sinks return false to stop early.
   bool push(const int64_t* box) {
     if (!try_push(box)) throw std::logic_error("whence: boxes out of slab order");
     return true;
@@ -90,7 +90,8 @@ class Builder {
     ++n_;
   }
 
-  // The slabs now open on the axes from the last but one down to `first` are complete: join each to the one before it.
+  // Completes the slabs that are open on the axes from the last but one down to `first`: joins each to the one before
+  // it.
   void close(int first) {
     for (int l = axes() - 2; l >= first; --l) {
       const std::size_t s = start_[l], p = prev_[l];
@@ -112,7 +113,7 @@ class Builder {
   std::size_t prev_[D ? D : kMaxAxes];   // first box of the slab before it in the same parent, or kNone
 };
 
-// Calls f<D>() with the number of axes as a constant where it is a common one.
+// Calls f<D>() with the number of axes as a constant, if it is a common one.
 template <class F>
 decltype(auto) with_axes(int d, F&& f) {
   switch (d) {

@@ -1,4 +1,4 @@
-// Between boxes and the cells they stand for: expanding, masks.
+// Conversion between boxes and cells: expanding, masks.
 #include <cstring>
 
 #include "kernels/boxes_builder.hpp"
@@ -6,7 +6,7 @@
 namespace whence {
 namespace {
 
-// Writes cells slab by slab: within a slab, the cells of the rest are written once and then copied with another index.
+// Writes cells slab by slab: within a slab, the cells of the rest are written once, and then copied with another index.
 class Expander {
  public:
   Expander(const int64_t* boxes, int d) : boxes_(boxes), d_(d) {}
@@ -51,7 +51,7 @@ class Expander {
   std::size_t d_;
 };
 
-// The first byte in [from, end) that is not zero, eight at a time.
+// Returns the first byte in [from, end) that is not zero, reading eight at a time.
 const uint8_t* first_set(const uint8_t* from, const uint8_t* end) {
   for (uint64_t word; end - from >= 8; from += 8) {
     std::memcpy(&word, from, 8);
@@ -79,7 +79,7 @@ void fill(const int64_t* boxes, std::size_t n, int d, const std::size_t* shape, 
         throw OutsideShape("a box of the selection lies outside the shape of its dataset");
       }
     }
-    // Trailing axes that the box covers whole are one run together with the axis before them.
+    // Trailing axes that the box covers completely form one run with the axis before them.
     int last = d - 1;
     std::size_t run = 1;
     for (; last > 0; --last) {

@@ -5,7 +5,7 @@
 
 namespace whence {
 
-// Emits boxes in slab order into a sink; a sink's push answers whether to go on.
+// Emits boxes in slab order into a sink; the sink's push returns whether to go on.
 template <int D, class Sink>
 class Combiner {
  public:
@@ -52,7 +52,7 @@ class Combiner {
   }
 
  private:
-  // One operand during a sweep: its current slab is boxes [at, stop), of which [lo, hi] is still to do.
+  // One operand during a sweep: its current slab is boxes [at, stop), of which [lo, hi] is not done yet.
   struct Side {
     const int64_t* boxes;
     std::size_t at, end, stop = 0;
@@ -78,13 +78,13 @@ class Combiner {
     load(s, axis);
   }
 
-  // Drops what lies before `lo`, in logarithmic time: a small set against a large one stays cheap.
+  // Skips everything before `lo` in logarithmic time, so that a small set against a large one stays cheap.
   void skip(Side& s, int64_t lo, int axis) {
     s.at = gallop(s, s.stop, [&](const int64_t* other) { return other[2 * axis + 1] < lo; });
     load(s, axis);
   }
 
-  // The first box from `i` on for which `holds` is false, where it holds for a prefix.
+  // Returns the first box from `i` on for which `holds` is false; it is true for a prefix.
   template <class P>
   std::size_t gallop(const Side& s, std::size_t i, P holds) const {
     std::size_t step = 1, lo = i;

@@ -1,4 +1,4 @@
-// Radix sort of unsigned keys, for inputs too long for a comparison sort to be quick.
+// Radix sort of unsigned keys, for inputs that are too long for a comparison sort.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace whence {
 
-// A sort key with something that travels along (an index, a length).
+// A sort key with a payload (an index, a length).
 struct Keyed {
   uint64_t key;
   uint64_t value;
@@ -18,7 +18,7 @@ struct Keyed {
 inline uint64_t key_of(uint64_t k) { return k; }
 inline uint64_t key_of(const Keyed& k) { return k.key; }
 
-// Sorts by key; keys are below 2^bits. Least significant digit first, 11 bits at a time, constant digits skipped.
+// Sorts by key; keys are below 2^bits. Least significant digit first, 11 bits at a time; constant digits are skipped.
 template <class T>
 void radix_sort(std::vector<T>& items, int bits) {
   constexpr int kDigit = 11;

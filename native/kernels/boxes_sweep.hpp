@@ -1,4 +1,4 @@
-// The general way to the canonical form: sweep axis by axis over boxes that overlap in any manner.
+// The general way to the canonical form: sweep axis by axis over boxes that overlap in any way.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace whence {
 
-// Scratch memory handed out and taken back in stack order; short inputs never reach the heap.
+// Scratch memory that is allocated and freed in stack order; short inputs never use the heap.
 class Arena {
  public:
-  // What is allocated during a Frame's life is free again after it.
+  // Memory that is allocated during a Frame's lifetime is free again after it.
   class Frame {
    public:
     explicit Frame(Arena& arena) : arena_(arena), chunk_(arena.chunk_), used_(arena.used_) {}
@@ -57,10 +57,10 @@ class Arena {
   std::size_t chunk_ = 0, used_ = 0;
 };
 
-// Emits the union of boxes into a Builder. Two ways, chosen by cost for each group of boxes that overlap on an axis:
-// *sweep* cuts the axis at every bound and goes on with the boxes alive in each piece, good while boxes are alive in few
-// pieces; *halve* makes the canonical form of each half and unites the two, good when boxes pile up, because what is
-// hidden disappears early instead of being visited in every piece.
+// Emits the union of boxes into a Builder. For each group of boxes that overlap on an axis, it chooses the cheaper of
+// two ways. *sweep* cuts the axis at every bound and goes on with the boxes in each piece, which is good if each box is
+// in few pieces. *halve* makes the canonical form of each half and unites the two, which is good if many boxes overlap,
+// because covered boxes disappear early instead of being visited in every piece.
 template <int D>
 class Sweeper {
  public:
@@ -68,7 +68,7 @@ class Sweeper {
 
   Sweeper(int d, Builder<D>& out, Arena& arena, int64_t* box) : d_(d), out_(out), arena_(arena), box_(box) {}
 
-  // The boxes agree on the axes before `axis` (already in box_) and are sorted by lo on it.
+  // The boxes agree on the axes before `axis` (already in box_) and are sorted by lo on `axis`.
   void run(const Box* items, std::size_t n, int axis) {
     if (axis + 1 == axes()) return intervals(items, n, axis);
     for (std::size_t i = 0, j; i < n; i = j) {
@@ -110,7 +110,7 @@ class Sweeper {
     }
   }
 
-  // All with the same interval on this axis: nothing to cut.
+  // All boxes have the same interval on this axis, so it is not cut.
   void slab(const Box* items, std::size_t n, int axis) {
     Arena::Frame frame(arena_);
     Box* inner = arena_.get<Box>(n);
@@ -133,14 +133,15 @@ class Sweeper {
     }
   }
 
-  // How many boxes a sweep would visit, over all pieces of the axis.
+  // Returns how many boxes a sweep would visit, over all pieces of the axis.
   std::size_t visits(const Box* items, const int64_t* his, std::size_t n, int axis) const {
     std::size_t total = 0;
     pieces(items, his, n, axis, [&](std::size_t begun, std::size_t ended, int64_t, int64_t) { total += begun - ended; });
     return total;
   }
 
-  // Calls f(begun, ended, lo, hi) for each piece [lo, hi] between bounds: items [0, begun) have begun, `ended` are over.
+  // Calls f(begun, ended, lo, hi) for each piece [lo, hi] between bounds: items [0, begun) have begun, `ended` have
+  // ended.
   template <class F>
   static void pieces(const Box* items, const int64_t* his, std::size_t n, int axis, F f) {
     std::size_t begun = 0, ended = 0;
@@ -191,7 +192,7 @@ class Sweeper {
         .run(first.data(), 0, first.size(), second.data(), 0, second.size(), axis);
   }
 
-  // Copies the boxes that do not lie within the largest one; often that is most of them.
+  // Copies the boxes that are not inside the largest one; often that drops most of them.
   std::size_t without_contained(const Box* items, std::size_t n, int axis, Box* kept) const {
     std::size_t largest = 0;
     double most = 0;

@@ -1,9 +1,9 @@
-// How many tuples rows stand for, in a time that does not depend on how many.
+// Counts the tuples of rows, in a time that does not depend on their number.
 //
-// The number of tuples below an axis v, given its parent's value x, is a polynomial T(x): the sum of S(y) over the values y
-// of v, where S(y) is the product of the T of v's children. A polynomial is known by its values at 0, 1, ..., degree, and
-// its sum over y < n is a sum of binomials, C(n, j + 1) times the j-th difference at 0. All of it is computed modulo
-// 2^128: both arrays have fewer than 2^62 cells, so the answer is below 2^124.
+// The number of tuples below an axis v, given its parent's value x, is a polynomial T(x): the sum of S(y) over the
+// values y of v, where S(y) is the product of the T of v's children. A polynomial is determined by its values at 0, 1,
+// ..., degree, and its sum over y < n is a sum of binomials, C(n, j + 1) times the j-th difference at 0. All of it is
+// computed modulo 2^128: both arrays have fewer than 2^62 cells, so the result is below 2^124.
 #include <numeric>
 
 #include "kernels/table.hpp"
@@ -14,7 +14,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 __extension__ using Signed = __int128;
 
-// C(n, k) modulo 2^128, of any integer n.
+// C(n, k) modulo 2^128, for any integer n.
 Wide choose(Signed n, size_t k) {
   Wide product = 1;
   std::vector<Signed> factors(k);
@@ -34,14 +34,14 @@ Wide choose(Signed n, size_t k) {
   return product;
 }
 
-// Values at 0, 1, 2, ... become differences at 0.
+// Converts values at 0, 1, 2, ... to differences at 0.
 void difference(std::vector<Wide>& values) {
   for (size_t k = 1; k < values.size(); ++k) {
     for (size_t j = values.size() - 1; j >= k; --j) values[j] -= values[j - 1];
   }
 }
 
-// The sum over all y < n of the polynomial that has these differences at 0.
+// Returns the sum over all y < n of the polynomial with these differences at 0.
 Wide sum_below(const std::vector<Wide>& differences, Signed n) {
   if (differences.size() == 1) return differences[0] * static_cast<Wide>(n);
   Wide total = 0;
@@ -67,7 +67,7 @@ class Counter {
 
   Wide row(size_t i) {
     Wide n = 1;
-    if (flat_) {  // every axis has as many values as the row says, whatever its parent's value
+    if (flat_) {  // the width of every axis is constant, whatever its parent's value
       for (size_t v = 0; v < part_.pattern.size(); ++v) n *= static_cast<Wide>(Signed{part_.width[v][i]} + 1);
       return n;
     }

@@ -1,5 +1,6 @@
-// Eight lanes of 64 bits take a word of every 64 bytes each, so that no multiplication waits for another. A step is a
-// bijection of its lane: a single word that differs is never lost. At the end the lanes are stirred into two words.
+// Each of eight lanes of 64 bits reads one word of every 64 bytes, so that no multiplication waits for another. A step
+// is a bijection of its lane, so a difference in a single word is never lost. At the end the lanes are mixed into two
+// words.
 #include "kernels/digest.hpp"
 
 #include <bit>

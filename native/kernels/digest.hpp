@@ -7,8 +7,8 @@
 
 namespace whence {
 
-// 128 bits. Bytes that differ have different digests but for chance; it is no protection against someone who wants two
-// alike.
+// Returns a digest of 128 bits. Different bytes have different digests, except by chance; it is not cryptographic, so
+// it does not protect against deliberate collisions.
 std::array<uint64_t, 2> digest(const void* data, std::size_t bytes);
 
 }  // namespace whence

@@ -1,5 +1,6 @@
-// Whether rows share a tuple. Rows that were folded from sorted tuples mostly follow each other along the axes, which one
-// look at each pair of neighbours shows. Of rows that do not, even sorted, the pairs whose bounds meet are compared.
+// Whether rows share a tuple. Rows that were folded from sorted tuples mostly follow each other along the axes, which a
+// comparison of neighbours shows. If rows do not follow each other even when sorted, the pairs whose bounds overlap are
+// compared.
 #include <algorithm>
 #include <numeric>
 
@@ -16,10 +17,10 @@ constexpr size_t kMostRows = size_t{1} << 26;         // that are sorted
 constexpr size_t kMostBounds = size_t{1} << 26;       // in memory at a time
 constexpr size_t kMostComparisons = size_t{1} << 30;  // of the bounds of rows
 constexpr size_t kMostPairs = size_t{1} << 24;        // of rows that are compared
-constexpr size_t kMostInequalities = size_t{1} << 26; // for pairs whose parents form no forest together
+constexpr size_t kMostInequalities = size_t{1} << 26; // for pairs whose parents do not form one forest
 constexpr size_t kSetUp = 1 << 10;                     // comparisons that take as long as preparing two parts
 
-// The given order of axes, but each after its parent.
+// Returns the given order of axes, but each after its parent.
 std::vector<int> parents_first(const Pattern& pattern, const std::vector<int>& order) {
   std::vector<int> out;
   std::vector<char> done(pattern.size(), 0);
@@ -34,7 +35,8 @@ std::vector<int> parents_first(const Pattern& pattern, const std::vector<int>& o
   return out;
 }
 
-// Whether axis v of row j lies wholly after that of row i, for each value of a parent that has the same values in both.
+// Whether axis v of row j is completely after that of row i, for each value of a parent that has the same values in
+// both.
 bool after(const Part& part, int v, size_t i, size_t j, const std::vector<int>& topo, std::vector<int64_t>& hulls) {
   const Axis& a = part.pattern[v];
   const Signed gap = Signed{part.lo[v][j]} - part.lo[v][i] - part.width[v][i];
@@ -46,7 +48,7 @@ bool after(const Part& part, int v, size_t i, size_t j, const std::vector<int>& 
   return gap + widen * hulls[a.parent] > 0 && gap + widen * hulls[k + a.parent] > 0;
 }
 
-// Rows in some order: their own, or sorted.
+// Rows in some order: the stored one, or sorted.
 class Sequence {
  public:
   explicit Sequence(const Part& part) : part_(part), topo_(topological(part.pattern)) {}
@@ -62,8 +64,8 @@ class Sequence {
     });
   }
 
-  // Whether, of any two neighbours, the second lies wholly after the first on the first axis on which they differ. Then
-  // that is true of any two rows, and none share a tuple.
+  // Whether, of any two neighbours, the second is completely after the first on the first axis on which they differ.
+  // Then the same is true of any two rows, and none share a tuple.
   bool follows(const std::vector<int>& order) {
     // Axis by axis, over the neighbours that are equal so far.
     std::vector<uint32_t> equal, still;
@@ -86,7 +88,8 @@ class Sequence {
     return false;
   }
 
-  // The same of rows whose columns are all stepped: what is true of the first two and of the last two is true of all.
+  // The same for rows whose columns are all stepped: if it is true of the first two and of the last two, it is true of
+  // all.
   bool steps(const std::vector<int>& order) {
     for (const int v : order) {
       if (part_.lo[v].step() == 0 && part_.width[v].step() == 0) continue;
@@ -131,8 +134,8 @@ bool in_some_order(const Part& part, int outs) {
   return false;
 }
 
-// A number that boxes are compared by: axis v, less s times axis u if there is a u. Rows along a diagonal all have the same
-// bounds on each axis, but not on the difference of the two.
+// A linear form by which boxes are compared: axis v, minus s times axis u if there is a u. Rows along a diagonal all
+// have the same bounds on each axis, but not on the difference of the two.
 struct Form {
   int v, u;
   int64_t s;
@@ -160,7 +163,7 @@ struct Range {
 
 Range scaled(Signed s, Range x) { return s >= 0 ? Range{s * x.lo, s * x.hi} : Range{s * x.hi, s * x.lo}; }
 
-// The least and the greatest value of a form in row i, whose axes are bounded by [lo, hi]; as tight as one edge tells.
+// Computes the least and the greatest value of a form in row i, whose axes are bounded by [lo, hi], using one edge.
 void bound(const Part& part, size_t i, const Form& form, const int64_t* lo, const int64_t* hi, Range out[3]) {
   const Range v{lo[form.v], hi[form.v]};
   out[0] = v;
@@ -169,14 +172,14 @@ void bound(const Part& part, size_t i, const Form& form, const int64_t* lo, cons
   const Range u{lo[form.u], hi[form.u]}, far = scaled(-Signed{form.s}, u);
   out[0] = {v.lo + far.lo, v.hi + far.hi};
   const Axis &child = part.pattern[form.v], &parent = part.pattern[form.u];
-  if (child.parent == form.u) {  // v lies between its lo + p * u and its hi + q * u
+  if (child.parent == form.u) {  // v is between its lo + p * u and its hi + q * u
     const Signed first = part.lo[form.v][i];
     const Range below = scaled(Signed{child.p} - form.s, u), above = scaled(Signed{child.q} - form.s, u);
     out[1] = {first + below.lo, first + part.width[form.v][i] + above.hi};
   }
   constexpr int64_t steep = int64_t{1} << 30;  // products of two of them and an index fit into 128 bits
   const bool gentle = std::max({form.s, -form.s, parent.p, -parent.p, parent.q, -parent.q}) <= steep;
-  if (parent.parent == form.v && gentle) {  // u lies between its lo + p * v and its hi + q * v
+  if (parent.parent == form.v && gentle) {  // u is between its lo + p * v and its hi + q * v
     const Signed s = form.s, first = part.lo[form.u][i], last = first + part.width[form.u][i];
     const Signed near = s > 0 ? last : first, other = s > 0 ? first : last;
     const Range below = scaled(1 - s * (s > 0 ? parent.q : parent.p), v);
@@ -185,7 +188,7 @@ void bound(const Part& part, size_t i, const Form& form, const int64_t* lo, cons
   }
 }
 
-// The bounds of the forms in each row; of an evenly stepped part in all rows together, as one box.
+// Returns the bounds of the forms in each row; for an evenly stepped part, of all rows together as one box.
 Boxed boxed(const Part& part, const std::vector<Form>& forms) {
   const size_t k = part.pattern.size();
   const bool all = part.stepped();
@@ -195,7 +198,7 @@ Boxed boxed(const Part& part, const std::vector<Form>& forms) {
   const std::vector<int> topo = topological(part.pattern);
   std::vector<int64_t> lo(2 * k), hi(2 * k);
   for (size_t i = 0; i < out.size; ++i) {
-    // What bounds a form is linear in the row's number, or bends outward: both ends bound all rows between them.
+    // The bounds of a form are linear or convex in the row's number, so the bounds at both ends hold for all rows.
     const size_t last = all ? part.rows - 1 : i;
     hull(part, topo, i, lo.data(), hi.data());
     hull(part, topo, last, lo.data() + k, hi.data() + k);
@@ -214,14 +217,14 @@ Boxed boxed(const Part& part, const std::vector<Form>& forms) {
   return out;
 }
 
-// What comparing the rows of a relation may cost in all.
+// The total cost that comparing the rows of a relation may have.
 struct Effort {
   size_t boxes = kMostComparisons;
   size_t rows = kMostPairs;
   size_t inequalities = kMostInequalities;
 };
 
-// Compares each row of one part with those of another, or of the same, whose bounds meet its own.
+// Compares each row of one part with those of another, or of the same, whose bounds overlap its own.
 Disjoint compared(const Part& some, const Part& others, Effort& effort) {
   const bool same = &some == &others;
   const std::vector<Form> forms = forms_of(some, others);
@@ -246,7 +249,7 @@ Disjoint compared(const Part& some, const Part& others, Effort& effort) {
   return complete || found == Disjoint::no ? found : Disjoint::unknown;
 }
 
-// The smallest box around all rows of a part.
+// Returns the smallest box around all rows of a part.
 std::vector<int64_t> around(const Part& part) {
   const size_t k = part.pattern.size();
   const std::vector<int> topo = topological(part.pattern);
@@ -284,7 +287,7 @@ Disjoint disjoint(const std::vector<Part>& parts, int outs) {
     if (part.rows > 1) {
       const auto moves = [](const Column& column) { return column.dense() || column.step() != 0; };
       if (std::none_of(part.lo.begin(), part.lo.end(), moves) && std::none_of(part.width.begin(), part.width.end(), moves)) {
-        return Disjoint::no;  // the same row again and again
+        return Disjoint::no;  // the same row repeated
       }
       if (!in_some_order(part, outs) && take(compared(part, part, effort))) return all;
     }

@@ -8,16 +8,16 @@ namespace whence {
 
 namespace {
 
-constexpr size_t kBlock = 64;    // tuples compared between two looks at the outcome
-constexpr size_t kWindow = 8;    // how far ahead of its place a row's run is looked for
-constexpr size_t kShort = 256;   // runs up to this length are looked at for runs of runs
-constexpr size_t kMostRuns = 4096;  // runs a level holds at one value before it gives up on them
+constexpr size_t kBlock = 64;    // tuples that are compared before the result is checked
+constexpr size_t kWindow = 8;    // how far ahead of its position the run of a row is searched
+constexpr size_t kShort = 256;   // runs up to this length are checked for runs of runs
+constexpr size_t kMostRuns = 4096;  // runs that a level has at one value before it passes rows on
 
-// Tuples that were not looked at yet may be out of range, so that their difference need not fit.
+// Tuples that were not checked yet may be out of range, so that their difference may overflow.
 int64_t minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
 
-// How many tuples, from `lag` on, differ from the one `lag` before by the same step. The loop has no branch inside a
-// block, so that it runs at the speed of memory.
+// Returns how many tuples, from `lag` on, differ from the one `lag` before by the same step. The loop has no branch
+// inside a block, so that it runs at memory speed.
 size_t repeats(const int64_t* x, size_t n, size_t k, size_t lag, const int64_t* step, std::vector<int64_t>& steps) {
   if (n <= lag) return 0;
   const size_t most = n - lag;
@@ -89,7 +89,7 @@ void Folder::set(Run& run, const int64_t* t) const {
   std::fill(run.axes.begin(), run.axes.end(), Axis{});
 }
 
-// Whether a step along v could take a bound out of the numbers that questions compute with.
+// Whether a step along v could exceed the range of integers that questions compute with.
 bool Folder::steep(int v, int64_t step) const {
   const int64_t most = kMax / 2 / dims_[v];
   return step > most || step < -most;  // the least int64 has no absolute value
@@ -102,7 +102,7 @@ bool Folder::near(int v, const Run& run) const {
   return true;
 }
 
-// Whether `row`, which comes next along v and agrees before v, goes on with `run`. A second row sets the step.
+// Whether `row`, which comes next along v and agrees before v, continues `run`. A second row sets the step.
 bool Folder::fits(int v, Run& run, const Run& row) const {
   const bool second = run.count == 1;
   for (int w = v + 1; w < k_; ++w) {
@@ -126,7 +126,7 @@ bool Folder::fits(int v, Run& run, const Run& row) const {
   return true;
 }
 
-// Any two rows lie on a line. Two that are no neighbours are let go: the first alone, the second to start again.
+// Any two rows are on a line. Two that are not neighbours are separated: the first alone, the second starts a new run.
 void Folder::let_go(int v, Run& run) {
   Held first = fresh();
   *first = run;
@@ -141,7 +141,7 @@ void Folder::let_go(int v, Run& run) {
   push(v - 1, std::move(first));
 }
 
-// A run that can grow no more goes on to the next level, folded.
+// Passes a run that cannot grow any more to the next level, folded.
 void Folder::release(int v, Held run) {
   if (run->count == 2 && !near(v, *run)) let_go(v, *run);
   if (run->count > 1) {
@@ -158,7 +158,7 @@ void Folder::release(int v, Held run) {
   push(v - 1, std::move(run));
 }
 
-// On to the next value of column v: what did not come along is released.
+// Goes on to the next value of column v: runs that did not continue are released.
 void Folder::turn(int v, int64_t at) {
   Level& level = levels_[v];
   std::vector<Held> ended;
@@ -187,11 +187,11 @@ void Folder::flush(int v) {
     }
     runs->clear();
   }
-  level.old.swap(old);  // keeps what the vectors have allocated
+  level.old.swap(old);  // reuses the memory of the vectors
   level.now.swap(now);
 }
 
-// Returns the run that took the row in, or nullptr if it was passed on.
+// Returns the run that the row was added to, or nullptr if it was passed on.
 Folder::Run* Folder::push(int v, Held row) {
   if (v < 0) {
     emit(*row);
@@ -225,7 +225,7 @@ Folder::Run* Folder::push(int v, Held row) {
     recycle(std::move(row));
     return level.now.back().get();
   };
-  // A run that has shown its step is known when it is met; one that has not is the one in the same place.
+  // A run whose step is known is recognised by its next row; one without a step must be at the same position.
   const size_t end = std::min(level.old.size(), level.next + kWindow);
   for (size_t i = level.next; i < end; ++i) {
     if (level.old[i] && level.old[i]->count > 1 && fits(v, *level.old[i], *row)) return join(i);
@@ -246,8 +246,8 @@ Folder::Run* Folder::push(int v, Held row) {
   return level.now.back().get();
 }
 
-// A run that is known whole: `count` rows that move by (dlo, dhi) along v. The first ones go the ordinary way until
-// they have found the run that the others can only continue.
+// Adds a run that is completely known: `count` rows that move by (dlo, dhi) along v. The first rows are pushed one by
+// one until they have found the run that the others can only continue.
 void Folder::push_run(int v, const Run& first, const int64_t* dlo, const int64_t* dhi, int64_t count) {
   for (int w = k_ - 1; w > v; --w) flush(w);
   for (int64_t i = 0; i < count; ++i) {
@@ -273,7 +273,7 @@ void Folder::push_run(int v, const Run& first, const int64_t* dlo, const int64_t
   }
 }
 
-// Only `run` has come to where it is now: all others of its level are released.
+// Releases all runs of the level except `run`, which alone has continued.
 void Folder::leave_behind(int v, const Run* run) {
   Level& level = levels_[v];
   level.at = run->lo[v] + run->count - 1;
@@ -329,7 +329,7 @@ void Folder::emit(const Run& row) {
 Fed Folder::feed(const int64_t* x, size_t n) {
   const size_t k = static_cast<size_t>(k_);
   if (k == 0) {
-    // No axes on either side: the only tuple there can be.
+    // Neither side has axes, so there is only one possible tuple.
     if (n > 0 && !started_) emit(Run(0));
     started_ = started_ || n > 0;
     return Fed::ok;
@@ -418,7 +418,7 @@ Fed Folder::feed_runs(const int64_t* x, size_t n, int outs) {
   return Fed::ok;
 }
 
-// Tuples that move by one step, and such runs that themselves move by one step, are taken at once. Returns how many.
+// Adds tuples that move by one step, and runs of such runs, at once. Returns how many.
 size_t Folder::leap(const int64_t* t, size_t n) {
   const size_t k = static_cast<size_t>(k_);
   int64_t* step = step_.data();
@@ -430,7 +430,7 @@ size_t Folder::leap(const int64_t* t, size_t n) {
   }
   size_t run = repeats(t, n, k, 1, step, steps_) + 1;
   if (run < 2) return 0;
-  // The last tuple may go with what follows it along a later axis: then leave it to the ordinary way.
+  // The last tuple may belong to the tuples after it along a later axis: then it is pushed separately.
   const int64_t* next = t + run * k;
   if (run == n || std::equal(next, next + f + 1, next - k)) {
     --run;
@@ -448,7 +448,8 @@ size_t Folder::leap(const int64_t* t, size_t n) {
   return run;
 }
 
-// Runs of `run` tuples along column f, one after the other along an earlier column: one row moving by one step.
+// Adds runs of `run` tuples along column f, one after the other along an earlier column: one row that moves by one
+// step.
 size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
   const size_t k = static_cast<size_t>(k_);
   if (n < 4 * run) return 0;
@@ -460,10 +461,10 @@ size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
     if (steep(static_cast<int>(g), move[c])) return 0;
   }
   for (size_t c = f + 1; c < k; ++c) {
-    // A child of f must stay where it is relative to f.
+    // A child of f must stay the same relative to f.
     if (step_[c] != 0 && (steep(f, move[f]) || move[c] != step_[c] * move[f])) return 0;
   }
-  // The last run may be longer than the others: it is left to the ordinary way.
+  // The last run may be longer than the others, so it is pushed separately.
   const size_t blocks = repeats(t, n, k, run, move, steps_) / run;
   if (blocks < 3) return 0;
   const size_t taken = blocks * run;
@@ -484,7 +485,7 @@ size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
 }
 
 size_t Folder::first_outside(const int64_t* t, size_t n) const {
-  // Leaps check their corners; only if one is outside is there anything to look for.
+  // Leaps check their corners, so the search is needed only if one is outside.
   const size_t k = static_cast<size_t>(k_);
   if (leapt_inside_) return n;
   size_t i = 0;

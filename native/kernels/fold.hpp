@@ -1,9 +1,9 @@
-// Compression: sorted tuples in, rows out, one pass, any number of calls.
+// Compression: folds sorted tuples into rows, in one pass, over any number of calls.
 //
 // ProvRC encodes input axes as ranges, then output axes with inputs relative to them. Both are one rule here, applied
-// to each axis from the last to the first: fold rows along axis v if the axes before v are equal, v counts up by
-// one, and each axis after v is equal or moves by a constant step (it then becomes v's child). The levels form a
-// cascade. Each holds the runs that may still grow, so that nothing but those and the finished rows is kept.
+// to each axis from the last to the first: fold rows along axis v if the axes before v are equal, v increases by one,
+// and each axis after v is equal or moves by a constant step (then it becomes v's child). The levels form a cascade.
+// Each keeps only the runs that may still grow; other than those, only the finished rows are stored.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@ enum class Fed { ok, unsorted, out_of_range };
 
 class Folder {
  public:
-  // dims: the length of each axis in the order of the tuples' columns; axis: which axis of the relation each
-  // column is (output axes first).
+  // dims: the length of each axis in the order of the tuples' columns; axis: the axis of the relation for each column
+  // (output axes first).
   Folder(std::vector<int64_t> dims, std::vector<int> axis);
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // Takes n tuples, row after row. Stops at the first one that is out of order or out of range: at() says which.
+  // Adds n tuples, row after row. Stops at the first one that is out of order or out of range: at() is its index.
   Fed feed(const int64_t* tuples, size_t n);
-  // Takes n rows that are known without their tuples: runs of output cells whose input boxes move evenly. A row is the
-  // flat index of the first output cell, how many follow each other along the last output axis, and for each
-  // input axis lo, hi and the steps of both. The first `outs` columns must be the output axes. Rows must be disjoint.
+  // Adds n rows without their tuples: runs of output cells whose input boxes move evenly. A row is the flat index of
+  // the first output cell, the number of cells along the last output axis, and for each input axis lo, hi and the steps
+  // of both. The first `outs` columns must be the output axes. Rows must be disjoint.
   Fed feed_runs(const int64_t* rows, size_t n, int outs);
   size_t at() const { return at_; }
   size_t rows() const { return rows_; }
-  // How many runs may still grow: what has been taken will hardly become fewer rows than this.
+  // Returns how many runs may still grow: there will hardly be fewer rows than this.
   size_t held() const {
     size_t n = 0;
     for (const Level& level : levels_) n += level.old.size() + level.now.size();
@@ -42,14 +42,14 @@ class Folder {
   }
   const std::vector<int>& axis() const { return axis_; }
 
-  // Ends the pending runs: no tuple may follow.
+  // Ends the pending runs; no tuple may follow.
   void close();
 
-  // The rows of all finished runs, as parts; they are the caller's from now on.
+  // Returns the rows of all finished runs, as parts, and removes them.
   std::vector<Part> take();
 
  private:
-  // A row, or a run of them: `count` rows of which this is the first, each further one moved by (dlo, dhi).
+  // A row, or a run of rows: `count` rows of which this is the first; each next one is moved by (dlo, dhi).
   struct Run {
     explicit Run(int k) : lo(k), hi(k), dlo(k), dhi(k), axes(k) {}
     int64_t count = 1;
@@ -58,14 +58,14 @@ class Folder {
   };
   using Held = std::unique_ptr<Run>;
 
-  // The runs of one column that may still grow: all share the columns before it. `now` have come to the value `at`,
-  // `old` only to the one before; the next row is looked for from old[next] on, because regular structures repeat
-  // their rows in the same order.
+  // The runs of one column that may still grow: all share the columns before it. `now` have reached the value `at`,
+  // `old` only the one before. The next row is searched from old[next] on, because regular structures repeat their rows
+  // in the same order.
   struct Level {
     std::vector<Held> old, now;
     size_t next = 0;
     int64_t at = 0;
-    bool passing = false;  // too many rows at one value: they are passed on as they come
+    bool passing = false;  // too many rows at one value: they are passed on at once
     bool empty() const { return old.empty() && now.empty(); }
   };
 

@@ -7,12 +7,12 @@ namespace whence {
 
 namespace {
 
-constexpr size_t kFewRows = 64;  // so few rows are cheap in any number of parts
-constexpr size_t kFew = 4096;    // rows of the main part for each rewritten one, from which on they are kept apart
-constexpr double kThin = 8;      // rows for each row of a part, up to which it is worth rewriting
+constexpr size_t kFewRows = 64;  // with so few rows in all, parts are left as they are
+constexpr size_t kFew = 4096;    // rewritten rows stay separate if the main part has so many rows for each
+constexpr double kThin = 8;      // a part is rewritten if that makes at most so many rows of each of its own
 
-// Rewrites rows of one pattern as rows of another. An axis whose bond differs between the two needs its parents, in
-// either pattern, at single values: those axes are walked value by value.
+// Rewrites rows of one pattern as rows of another. An axis with a different parent or slope in the two patterns needs
+// its parents, in both patterns, at single values: those axes are enumerated value by value.
 class Rewriter {
  public:
   Rewriter(const Part& from, const Pattern& to)
@@ -28,7 +28,7 @@ class Rewriter {
     }
   }
 
-  // How many rows it takes at most; exact but for axes whose number of values depends on another's.
+  // Returns the most rows that it needs; exact except for axes whose number of values depends on another's.
   double cost() const {
     double total = 0;
     std::vector<int64_t> lo(k_), hi(k_);
@@ -37,7 +37,7 @@ class Rewriter {
       hull(from_, topo_, i, lo.data(), hi.data());
       for (size_t v = 0; v < k_; ++v) {
         if (!walked_[v]) continue;
-        // How many values an axis has is linear in its parent's value, so the most are at one end of it.
+        // The number of values of an axis is linear in its parent's value, so the greatest number is at one end.
         const Axis& a = from_.pattern[v];
         int64_t most = from_.width[v][i];
         if (a.parent >= 0) most += std::max((a.q - a.p) * lo[a.parent], (a.q - a.p) * hi[a.parent]);
@@ -101,7 +101,7 @@ class Rewriter {
 
 using Columns = std::vector<std::vector<int64_t>>;
 
-// Puts rows in the order of their first tuples; from `sorted` on they are expected to be in order already.
+// Sorts rows by their first tuples; from `sorted` on they are expected to be in order already.
 void sort_rows(const Pattern& pattern, Columns& lo, Columns& width, size_t sorted, const std::vector<int>& order) {
   const size_t k = lo.size(), n = lo[0].size();
   Columns first(k, std::vector<int64_t>(n));
@@ -130,7 +130,7 @@ void sort_rows(const Pattern& pattern, Columns& lo, Columns& width, size_t sorte
   }
 }
 
-// Rewriting can cut a run in two: rows that go on where the one before ends are one row.
+// Rewriting can split a run: rows that continue where the one before ends are joined.
 void join_rows(const Pattern& pattern, Columns& lo, Columns& width) {
   const size_t k = lo.size(), n = lo[0].size();
   size_t last = 0;
@@ -182,7 +182,7 @@ std::vector<Part> gather(std::vector<Part> parts, const std::vector<int>& order)
   }
   const size_t rewritten = lo[0].size();
   if (rewritten > 0) {
-    // A few rows are a part of their own rather than a reason to move all the others.
+    // A few rows become a separate part, so that all the others need not be moved.
     const bool apart = rewritten * kFew < main.rows;
     if (!apart) {
       for (size_t v = 0; v < k; ++v) {

@@ -24,8 +24,8 @@ void each(const Ancestry& g, Index v, bool backward, F&& visit) {
   }
 }
 
-// Ancestors first, and otherwise as vertices are numbered: neighbours in time stay neighbours in memory. False if
-// there is a cycle.
+// Sorts ancestors first, and otherwise by vertex number, so that vertices that are close in time are close in memory.
+// Returns false if there is a cycle.
 bool put_in_order_by_depth(Ancestry& g) {
   enum : std::uint8_t { kNew, kOpen, kDone };
   Flags state(g.n, kNew);
@@ -53,8 +53,8 @@ bool put_in_order_by_depth(Ancestry& g) {
   return true;
 }
 
-// Kahn's algorithm: a vertex is placed when all that it came from has been. What is part of a cycle, or comes from
-// one, is left out.
+// Kahn's algorithm: a vertex is placed after all vertices that it came from. Vertices that are part of a cycle, or come
+// from one, are left out.
 void put_in_order_by_count(Ancestry& g) {
   std::vector<Index> waiting(g.n);
   g.order.clear();

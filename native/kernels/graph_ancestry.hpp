@@ -1,4 +1,4 @@
-// The edges of a provenance graph that ancestry runs along, in compact rows, in both directions.
+// The ancestry edges of a provenance graph, in compressed rows, in both directions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace whence::graph {
 using Index = std::int32_t;
 using Flags = std::vector<std::uint8_t>;
 
-// The targets of each vertex, one after another: those of v stand at [begin[v], begin[v + 1]).
+// The targets of each vertex, one after another: those of v are at [begin[v], begin[v + 1]).
 struct Rows {
   std::vector<Index> begin, to;
 
@@ -20,32 +20,33 @@ struct Rows {
 };
 
 Rows rows_of(std::size_t n, std::span<const Index> from, std::span<const Index> to);
-// In the order of rows_of: which edge stands at each place.
+// Returns the index of the edge at each position of rows_of.
 std::vector<Index> places_of(std::size_t n, std::span<const Index> from);
 
 struct Pairs {
   std::span<const Index> from, to;
 };
 
-// Vertices are numbers below n. `generated` leads from an entity to the activity that made it, `used` from an
-// activity to the entity it read, `derived` from an entity to another: all of them from the younger to the older.
+// Vertices are integers below n. `generated` leads from an entity to the activity that made it, `used` from an activity
+// to the entity it read, `derived` from an entity to another: all of them from the younger to the older.
 struct Ancestry {
   std::size_t n = 0;
   Rows generated, used, derived;        // towards the ancestors
   Rows made, readers, derivatives;      // the same, towards the descendants
   std::vector<Index> order;             // ancestors first; shorter than n if there is a cycle
-  std::vector<Index> rank;              // the place of a vertex in `order`, or -1
-  std::vector<Index> height;            // how many activities the longest way back passes, used entity and all
+  std::vector<Index> rank;              // the position of a vertex in `order`, or -1
+  std::vector<Index> height;            // the number of activities on the longest path back that ends at a used entity
 
   Ancestry(std::size_t n, Pairs generated, Pairs used, Pairs derived);
 
-  // All that the starts lead to, themselves included.
+  // Returns all vertices that the starts lead to, including the starts.
   Flags reach(std::span<const Index> starts, bool backward) const;
-  // For each vertex the one before it on a shortest way from a start; -1 where there is none, itself for a start.
+  // Returns for each vertex the one before it on a shortest path from a start; -1 if there is none, itself for a start.
   std::vector<Index> shortest(std::span<const Index> starts, bool backward) const;
 };
 
-// Entities in groups that the same activities generated, youngest first: from there on the paths of all are the same.
+// Groups entities that the same activities generated, youngest first: from these activities on, their paths are the
+// same.
 std::vector<std::vector<Index>> generated_alike(const Ancestry& g, std::span<const Index> entities);
 
 }  // namespace whence::graph

@@ -33,7 +33,7 @@ class PairSet {
   std::vector<std::uint64_t> words_;
 };
 
-// Entities and activities, each numbered on their own; the parts of the graph that the grammar speaks of.
+// Entities and activities, each numbered separately; the parts of the graph that the grammar uses.
 struct Sides {
   std::vector<Index> number;
   std::vector<Index> entities, activities;
@@ -56,8 +56,8 @@ void refuse(const char* name, std::int64_t bytes) {
                  " MB for this graph: its memory grows with the square of the number of vertices");
 }
 
-// From the facts about entities that start at a source, back over all facts that they can have been derived from:
-// what these speak of lies on an accepted path.
+// Starts from the facts about entities that begin at a source, and goes back over all facts that they can be derived
+// from: their vertices are on an accepted path.
 template <class Entities, class Activities>
 void mark_derivations(const Ancestry& g, const Sides& sides, std::span<const Index> sources, const Entities& entities,
                       const Activities& activities, Flags& marked) {
@@ -94,7 +94,7 @@ void mark_derivations(const Ancestry& g, const Sides& sides, std::span<const Ind
   }
 }
 
-// The normal form of SimProv (Fig. 6). A fact N(u, v): a path leads from u to v whose word N produces.
+// The normal form of SimProv (Fig. 6). A fact N(u, v) means that there is a path from u to v whose word N produces.
 enum Symbol : std::uint8_t { QD, LG, RG, LA, RA, LU, RU, LE, RE };
 
 }  // namespace
@@ -103,7 +103,7 @@ std::int64_t mark_by_cflrb(const Ancestry& g, std::span<const Index> sources, st
                            std::int64_t bytes, Flags& marked) {
   const Sides sides(g);
   const std::size_t e = sides.entities.size(), a = sides.activities.size();
-  const double bits = 5.0 * e * e + 2.0 * e * a + 4.0 * a * a;  // with those of mark_derivations
+  const double bits = 5.0 * e * e + 2.0 * e * a + 4.0 * a * a;  // including those of mark_derivations
   if (bits / 8 > static_cast<double>(bytes)) refuse("CflrB", bytes);
 
   struct Item {
@@ -164,7 +164,7 @@ std::int64_t mark_by_pairs(const Ancestry& g, std::span<const Index> sources, st
   PairSet ee(e, e), aa(a, a);
   std::vector<Fact> work;
   std::int64_t facts = 0;
-  // Both kinds of facts are symmetric: only one of (u, v) and (v, u) is kept.
+  // Both kinds of facts are symmetric, so only one of (u, v) and (v, u) is stored.
   const auto found = [&](PairSet& set, Index u, Index v) {
     if (sides.number[u] > sides.number[v]) std::swap(u, v);
     if (!set.add(sides.number[u], sides.number[v])) return;
@@ -181,7 +181,7 @@ std::int64_t mark_by_pairs(const Ancestry& g, std::span<const Index> sources, st
     const auto [u, v] = work.back();
     work.pop_back();
     const bool activity = !(g.made[u].empty() && g.used[u].empty());
-    // Nothing further back can meet a source once both are older than all of them.
+    // Once both are older than all sources, nothing further back can reach a source.
     if (stop_early && g.rank[u] < oldest && g.rank[v] < oldest) continue;
     const auto next_u = activity ? g.used[u] : g.generated[u], next_v = activity ? g.used[v] : g.generated[v];
     for (const Index x : next_u) {

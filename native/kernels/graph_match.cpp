@@ -1,7 +1,6 @@
-// The words of the paths to the sources are a regular language: its automaton is the part of the graph that lies
-// between the destination and the sources, with vertices that continue alike (they are bisimilar) taken as one state.
-// Then each ancestor of the destination gets the states that some path leads it to (youngest first), and keeps
-// those from which an end can be reached (oldest first).
+// The words of the paths to the sources are a regular language. Its automaton is the part of the graph between the
+// destination and the sources, with bisimilar vertices merged into one state. Each ancestor of the destination gets the
+// states that some path leads it to (youngest first), and keeps those from which an end can be reached (oldest first).
 #include "graph_match.hpp"
 
 #include <algorithm>
@@ -20,8 +19,8 @@ struct Step {
   auto operator<=>(const Step&) const = default;
 };
 
-// A state speaks for an entity or an activity between the ends of a path. `ends` are the labels of edges that lead to a
-// source; only an activity has them.
+// A state represents an entity or an activity between the ends of a path. `ends` are the labels of edges that lead to a
+// source; only activities have them.
 struct State {
   Index label = 0;
   std::vector<Index> ends;
@@ -43,7 +42,7 @@ class Match {
     for (const Index v : g.order) number(v);
   }
 
-  // Whether a path leads from d to a source at all.
+  // Whether there is a path from d to a source.
   bool from(Index d) {
     if (state_[d] < 0) return false;
     held_[d] = {state_[d]};
@@ -69,7 +68,7 @@ class Match {
     return true;
   }
 
-  // What the first step of a path from d can be: who generated it, and the label of that edge.
+  // Returns the possible first steps of a path from d: who generated it, and the label of that edge.
   std::vector<std::pair<Index, Index>> first_steps(Index d) const {
     std::vector<std::pair<Index, Index>> found;
     const auto targets = g_.generated[d];
@@ -81,15 +80,15 @@ class Match {
   std::int64_t most() const { return most_; }
 
  private:
-  // Only what has something older can be between the ends.
+  // Only vertices that came from something older can be between the ends.
   bool state_exists(Index v) const { return !g_.generated[v].empty() || !g_.used[v].empty(); }
 
   Index edge_label(bool generated, Index v, std::size_t k) const {
     return generated ? labels_.generated[g_.generated.begin[v] + k] : labels_.used[g_.used.begin[v] + k];
   }
 
-  // The state of a vertex that lies on a path to a source; older ones have theirs already. Two with the same label
-  // and the same steps share one: what can follow is the same.
+  // Computes the state of a vertex on a path to a source; older ones have theirs already. Two vertices with the same
+  // label and the same steps share a state, because the same can follow.
   void number(Index v) {
     State own;
     own.label = labels_.vertex[v];
@@ -109,7 +108,7 @@ class Match {
     state_[v] = place->second;
   }
 
-  // Calls f(w, step) for each edge from v to w that a state of v can follow to another state.
+  // Calls f(w, step) for each edge from v to w along which a state of v leads to another state.
   template <class F>
   void each_step(Index v, F&& f) const {
     for (const bool generated : {true, false}) {
@@ -125,7 +124,7 @@ class Match {
     }
   }
 
-  // Oldest first: a state stays with a vertex if its path can end from there.
+  // Oldest first: a vertex keeps a state if its path can end from there.
   void keep_useful(const std::vector<Index>& walked) {
     for (auto v = walked.rbegin(); v != walked.rend(); ++v) {
       std::vector<Index> useful;
@@ -137,7 +136,7 @@ class Match {
     }
   }
 
-  // Whether the path ends one step on; marks where it does.
+  // Whether the path ends with the next step; marks where it does.
   bool ends(Index v, Index s) {
     const auto& wanted = states_[s].ends;
     if (wanted.empty()) return false;
@@ -182,7 +181,7 @@ std::int64_t mark_matching(const Ancestry& g, const Labels& labels, std::span<co
                            std::span<const Index> destinations, std::int64_t limit, Flags& marked) {
   Match match(g, labels, sources, limit, marked);
   for (const auto& group : generated_alike(g, destinations)) {
-    // One stands for all whose first steps are the same: of one activity, two may be generated in different roles.
+    // One vertex represents all with the same first steps: one activity may generate two in different roles.
     std::map<std::vector<std::pair<Index, Index>>, bool> found;
     for (const Index d : group) {
       const auto [place, fresh] = found.try_emplace(match.first_steps(d), false);

@@ -25,7 +25,8 @@ int size_of(const Word* set, std::size_t words) {
   return found;
 }
 
-// Those sets that contain no other: what is left of these is left of the others, too. They are few at a vertex.
+// Returns the sets that contain no other: if an intersection with one of these is not empty, neither is that with a
+// superset. There are few at a vertex.
 std::vector<Word> smallest(const std::vector<Word>& sets, std::size_t words) {
   std::vector<std::size_t> order(sets.size() / words);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -65,7 +66,7 @@ Covered covered(std::size_t n, Pairs edges, std::span<const Word> of_vertex, std
     const auto v = static_cast<std::size_t>(ready.back());
     ready.pop_back();
     ++done;
-    if (rows.begin[v] == rows.begin[v + 1]) {  // no path goes on
+    if (rows.begin[v] == rows.begin[v + 1]) {  // no path continues
       sets[v] = {};
       continue;
     }
@@ -86,7 +87,7 @@ Covered covered(std::size_t n, Pairs edges, std::span<const Word> of_vertex, std
       if (!--waiting[older]) ready.push_back(static_cast<Index>(older));
     }
   }
-  return done == n ? Covered::yes : Covered::no;  // less if the union has a cycle, which none of the parts has
+  return done == n ? Covered::yes : Covered::no;  // less than n if the union has a cycle, which none of the parts has
 }
 
 }  // namespace whence::graph

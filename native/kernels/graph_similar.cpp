@@ -1,14 +1,14 @@
 // SimProvTst, made exact. All that matters about a vertex v is the set D(v) of the lengths of its paths from the
-// destination d, counted in activities. If L is the set of lengths at which d meets a source, and h(v) how far back
-// one can go from v, then v is on a similar path exactly if some length t in D(v) and some m in L have
-// t <= m <= t + h(v): any way back can be cut short, so only its greatest length counts.
+// destination d, counted in activities. If L is the set of lengths at which d reaches a source, and h(v) is how far
+// back one can go from v, then v is on a similar path exactly if t <= m <= t + h(v) for some length t in D(v) and some
+// m in L: any path back can be cut short, so only its greatest length counts.
 //
-// (The paper holds vertices of one length in a class and visits each edge once. A vertex can have many lengths,
-// though, and classes that share one must not be joined: the same length is no transitive relation between vertices.)
+// (The paper puts vertices of one length into a class and visits each edge once. But a vertex can have many lengths,
+// and classes that share one must not be joined: having the same length is not a transitive relation between vertices.)
 //
-// D(v) is kept as sorted intervals. In provenance graphs they are few: between the shortest and the longest way there
-// are ways of nearly every length. Where they are not, 512 levels at a time are swept over the graph as bits, which
-// takes memory in proportion to the vertices whatever the graph looks like.
+// D(v) is stored as sorted intervals. In provenance graphs they are few: between the shortest and the longest path
+// there are paths of nearly every length. If they are many, 512 levels at a time are swept over the graph as bits,
+// which needs memory proportional to the number of vertices for any graph.
 #include "graph_similar.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using Lengths = std::vector<Run>;
 
 constexpr Index kUnbounded = std::numeric_limits<Index>::max() / 2;
 
-// Joins runs that overlap or touch, in place; what lies above `most` is cut away.
+// Joins intervals that overlap or touch, in place; lengths above `most` are removed.
 void tidy(Lengths& runs, std::size_t first, Index most) {
   const auto begin = runs.begin() + static_cast<std::ptrdiff_t>(first);
   if (!std::is_sorted(begin, runs.end(), [](Run a, Run b) { return a.lo < b.lo; })) {
@@ -48,7 +48,7 @@ void tidy(Lengths& runs, std::size_t first, Index most) {
   runs.resize(kept);
 }
 
-// Whether some t of `lengths` and some m of `goals` have t + ahead <= m <= t + far.
+// Whether t + ahead <= m <= t + far for some t of `lengths` and some m of `goals`.
 bool meets(std::span<const Run> lengths, const Lengths& goals, Index ahead, Index far) {
   if (far < ahead) return false;
   for (const Run r : lengths) {
@@ -66,7 +66,7 @@ class Search {
         begin_(g.n, 0), end_(g.n, 0) {
     oldest_ = static_cast<Index>(g.n);
     for (const Index s : sources) source_[s] = 1, oldest_ = std::min(oldest_, g.rank[s]);
-    // What came from a source, by used and generated alone; nothing older than the oldest source did.
+    // Vertices that came from a source, by used and generated alone; nothing older than the oldest source did.
     for (std::size_t i = oldest_; i < g.n; ++i) {
       const Index v = g.order[i];
       const auto known = [&](Index w) { return below_[w] != 0; };
@@ -75,7 +75,7 @@ class Search {
     close();
   }
 
-  // Whether a path leads from d to a source at all.
+  // Whether there is a path from d to a source.
   bool from(Index d) {
     const auto makers = g_.generated[d];
     if (std::ranges::none_of(makers, [&](Index a) { return below_[a] != 0; })) return false;
@@ -109,10 +109,10 @@ class Search {
   const Similar& told() const { return told_; }
 
  private:
-  // An activity is half a step: its path goes on to an entity that it used.
+  // An activity is half a step: its path continues to an entity that it used.
   Index ahead(Index v) const { return g_.made[v].empty() ? 0 : 1; }
 
-  // A vertex is closed if it and all its ancestors are in the answer: a later walk need not go there again.
+  // A vertex is closed if it and all its ancestors are in the answer, so that a later walk need not visit it again.
   void close() {
     for (const Index v : g_.order) {
       const auto known = [&](Index w) { return closed_[w] != 0; };
@@ -121,8 +121,8 @@ class Search {
   }
 
   // Visits the ancestors of d (those that are `within`, if it is given, and no older than `oldest`), youngest first,
-  // each with its lengths up to `most`; the visitor says whether to go on from there. False if there were too many
-  // intervals: then nothing is to be believed but what was marked, which stays right.
+  // each with its lengths up to `most`; the visitor returns whether to go on from there. Returns false if there were
+  // too many intervals: then only the marks are valid.
   template <class Visit>
   bool walk(Index d, Index most, std::optional<std::reference_wrapper<const Flags>> within, Index oldest, Visit visit) {
     runs_.clear();
@@ -172,7 +172,7 @@ class Search {
     }
   }
 
-  // --- the same in windows of levels
+  // --- The same in windows of levels.
 
   static constexpr int kWords = 8;
   static constexpr Index kWindow = 64 * kWords;
@@ -188,7 +188,7 @@ class Search {
   template <class Visit>
   void sweep(Index d, Index most, std::optional<std::reference_wrapper<const Flags>> within, Index oldest, Visit visit) {
     std::vector<Bits> bits(g_.n, Bits{});
-    Flags carry(g_.n, 0);  // an activity's last level of the window before
+    Flags carry(g_.n, 0);  // an activity's last level of the previous window
     for (Index first = 0; first <= most; first += kWindow) {
       bool some = first == 0;
       for (Index i = g_.rank[d]; i >= oldest; --i) {

@@ -49,8 +49,9 @@ std::vector<Index> bisimulation(const Labelled& g) {
   return classes;
 }
 
-// On an acyclic graph one pass suffices: when the neighbours of u are settled, what can stand for u is what is reached,
-// against the edges, from what can stand for each of them. A cyclic one is passed over until nothing changes.
+// On an acyclic graph one pass suffices: when the neighbours of u are final, the vertices above u are those reached,
+// against the edges, from the vertices above each neighbour. For a cyclic graph, passes are repeated until nothing
+// changes.
 Preorder::Preorder(const Labelled& g) : block_(g.size()), place_(g.size()), at_(g.size()), row_(g.size()) {
   const std::size_t n = g.size();
   std::vector<Index> labels(g.label.begin(), g.label.end());
@@ -71,7 +72,7 @@ Preorder::Preorder(const Labelled& g) : block_(g.size()), place_(g.size()), at_(
     for (Index i = 0; i < size; ++i) row(static_cast<Index>(v))[i / 64] |= std::uint64_t{1} << (i % 64);
   }
 
-  // Edges turned round: from a neighbour to those that it is a neighbour of, with the edge's label.
+  // Reversed edges: from a neighbour to the vertices that it is a neighbour of, with the edge's label.
   std::vector<Index> from, to;
   for (std::size_t v = 0; v < n; ++v) {
     for (Index k = g.rows.begin[v]; k < g.rows.begin[v + 1]; ++k) {
@@ -163,7 +164,7 @@ std::vector<Index> Preorder::above_in_both(const Preorder& a, const Preorder& b)
       for (std::uint64_t rest = a.row(u)[w] & b.row(u)[w]; rest; rest &= rest - 1) {
         const Index q = a.at_[a.first_[a.block_[v]] + static_cast<Index>(64 * w) + std::countr_zero(rest)];
         if (q == u) continue;
-        // Go up while there is something above what was found.
+        // Go up while there is something above the vertex that was found.
         if (found[v] < 0 || (a.below(found[v], q) && b.below(found[v], q))) found[v] = q;
       }
     }

@@ -44,7 +44,7 @@ BoxIndex::BoxIndex(const Part& part, int first, int last) : axes_(last - first) 
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), 0U);
     if (axes_ > 0 && n < (1ULL << 32)) {
-      // Sorting (first axis, row) pairs as plain integers beats a comparator that chases the columns.
+      // Sorting (first axis, row) pairs as plain integers is faster than a comparator that reads the columns.
       const int64_t low = *std::min_element(base.lo.begin(), base.lo.begin() + n);
       const int64_t high = *std::max_element(base.lo.begin(), base.lo.begin() + n);
       if (axes_ == 1 && high - low < (1LL << 31)) {

@@ -12,11 +12,11 @@ namespace whence {
 
 class BoxIndex {
  public:
-  // Axes [first, last) of the part are the side that will be asked about.
+  // Questions are about the axes [first, last) of the part.
   BoxIndex(const Part& part, int first, int last);
 
-  // Calls visit(row) for each row whose bounding box meets box (2 numbers an axis). `cursor` starts at 0 and is kept
-  // between questions: boxes that are asked in order are found from where the last one was.
+  // Calls visit(row) for each row whose bounding box overlaps box (2 values for each axis). `cursor` starts at 0 and is
+  // kept between questions: if boxes come in order, the search continues from the last one.
   template <class Visit>
   void find(const int64_t* box, size_t& cursor, Visit visit) const {
     if (!line_) {
@@ -36,7 +36,7 @@ class BoxIndex {
     std::vector<int64_t> lo, hi;  // axis-major: bounds of node i on axis a at [a * size + i]
   };
 
-  // The first row, at or after `from`, that ends at x or later; all rows if x lies before `from`.
+  // Returns the first row, at or after `from`, that ends at x or later; all rows if x is before `from`.
   size_t seek(int64_t x, size_t from) const {
     const std::vector<int64_t>& hi = levels_.front().hi;
     const size_t n = hi.size();
@@ -77,9 +77,9 @@ class BoxIndex {
   }
 
   int axes_;
-  bool line_ = false;            // one axis, and rows that end in the order in which they begin: no tree is needed
-  std::vector<uint32_t> order_;  // empty: rows are in order already
-  std::vector<Level> levels_;    // 0: one box a row
+  bool line_ = false;            // one axis, and rows end in the order in which they begin: no tree is needed
+  std::vector<uint32_t> order_;  // empty if rows are in order already
+  std::vector<Level> levels_;    // level 0 has one box for each row
 };
 
 }  // namespace whence

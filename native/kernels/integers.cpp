@@ -1,12 +1,12 @@
 // The Omega test (Pugh 1991) eliminates one variable after another. An equality is solved for a variable whose
 // coefficient is 1 or -1; where there is none, replacing a variable makes the coefficients smaller, as Euclid's algorithm
-// does. A variable x of inequalities lies between lower bounds, a*x >= A, and upper bounds, b*x <= B. Each pair leaves
+// does. A variable x of inequalities is between lower bounds, a*x >= A, and upper bounds, b*x <= B. Each pair leaves
 //
 //   a*B - b*A >= 0                  if x may be a fraction (the real shadow), and
-//   a*B - b*A >= (a - 1)*(b - 1)    if there is room for an integer whatever the others are (the dark shadow).
+//   a*B - b*A >= (a - 1)*(b - 1)    if there is always room for an integer (the dark shadow).
 //
-// They are the same if a or b is 1. Otherwise, if only the real shadow has a solution, x lies near one of its lower bounds:
-// each of the few places is tried.
+// They are the same if a or b is 1. Otherwise, if only the real shadow has a solution, x is near one of its lower bounds:
+// each of the few values is tried.
 #include "kernels/integers.hpp"
 
 #include <map>
@@ -19,7 +19,7 @@ using Row = std::vector<Number>;
 
 constexpr size_t kMostRows = 4096;  // that eliminating one variable may make
 
-struct Beyond {};  // a number or an effort that is too large
+struct Beyond {};  // thrown if an integer or the effort is too large
 
 Number times(Number a, Number b) {
   Number out;
@@ -52,7 +52,7 @@ Number divisor(const Row& row) {
   return g;
 }
 
-// Puts `value`, a row of coefficients and a constant, in the place of variable k.
+// Substitutes `value`, a row of coefficients and a constant, for variable k.
 void replace(std::vector<Row>& rows, size_t k, const Row& value) {
   for (Row& row : rows) {
     const Number c = std::exchange(row[k], 0);
@@ -79,7 +79,7 @@ class Omega {
   }
 
  private:
-  // Solves every equality; false if one has no solution.
+  // Solves every equality; returns false if one has no solution.
   static bool without_equalities(std::vector<Row>& equal, std::vector<Row>& least) {
     while (!equal.empty()) {
       Row e = std::move(equal.back());
@@ -109,8 +109,8 @@ class Omega {
     return true;
   }
 
-  // Divides by common divisors, keeps the tightest of parallel inequalities, and moves those that leave one value to the
-  // equalities; false if two of them exclude each other.
+  // Divides by common divisors, keeps the tightest of parallel inequalities, and moves those that leave one value to
+  // the equalities; returns false if two of them contradict each other.
   static bool tidied(std::vector<Row>& equal, std::vector<Row>& least) {
     std::map<Row, Number> tightest;
     for (Row& row : least) {
@@ -146,7 +146,7 @@ class Omega {
     return true;
   }
 
-  // A variable without a lower or without an upper bound excludes nothing, nor do the inequalities that it is in.
+  // A variable without a lower or without an upper bound can always be satisfied, so its inequalities are dropped.
   static void drop_unbounded(std::vector<Row>& least) {
     for (bool again = true; again && !least.empty();) {
       again = false;
@@ -161,7 +161,7 @@ class Omega {
     }
   }
 
-  // The variable that is cheapest to eliminate, an exact one if there is any.
+  // Returns the variable that is cheapest to eliminate, an exact one if there is any.
   static std::pair<size_t, bool> cheapest(const std::vector<Row>& least) {
     size_t best = 0, made = 0;
     bool best_exact = false, any = false;

@@ -1,4 +1,4 @@
-// Whether linear inequalities have a solution in integers, by Pugh's Omega test.
+// Whether linear inequalities have an integer solution, by Pugh's Omega test.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ class Inequalities {
 
   explicit Inequalities(size_t variables) : variables_(variables) {}
 
-  // The sum of the terms and the constant is at least 0. A variable may come twice.
+  // Adds: the sum of the terms and the constant is at least 0. A variable may occur twice.
   void at_least_zero(const std::vector<Term>& terms, Number constant);
 
-  // `unknown` if that takes more inequalities than `effort`, or numbers of more than 127 bits. Takes what it needed from
-  // `effort`.
+  // Returns `unknown` if that needs more inequalities than `effort`, or integers of more than 127 bits. Subtracts what
+  // it used from `effort`.
   Solvable solve(size_t& effort) const;
 
  private:

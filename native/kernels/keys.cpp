@@ -36,7 +36,7 @@ size_t sort_unique(uint64_t* keys, size_t n) {
         std::array<size_t, kBuckets> start{};
         for (size_t i = 0; i < n; ++i) ++start[(from[i] >> shift) & (kBuckets - 1)];
         size_t sum = 0;
-        bool one = false;  // all in one bucket: this digit sorts nothing
+        bool one = false;  // all in one bucket: skip this digit
         for (size_t& s : start) {
           one |= s == n;
           const size_t c = s;
@@ -55,7 +55,7 @@ size_t sort_unique(uint64_t* keys, size_t n) {
 
 void rekey(uint64_t* keys, size_t n, const std::vector<int64_t>& view, const std::vector<int>& order) {
   const size_t k = view.size();
-  // weight[v]: what one step along axis v of the view is worth in the new key
+  // weight[v]: the value of one step along axis v of the view in the new key
   std::vector<uint64_t> weight(k);
   uint64_t w = 1;
   for (size_t i = k; i-- > 0;) {

@@ -1,4 +1,4 @@
-// Which of many boxes meet which: by cutting space in two, again and again, along the axis that separates most of them.
+// Finds which of many boxes overlap: divides space in two, recursively, along the axis that separates most of them.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class Pairs {
   // At most `effort` comparisons of boxes are made.
   Pairs(const Boxed& some, const Boxed& others, size_t& effort) : some_(some), others_(others), effort_(effort) {}
 
-  // Calls visit(i, j), which returns whether to go on, for each box i of `some` that meets box j of `others`; if they are
-  // the same boxes, for i < j. A pair may be visited twice. False if the effort was not enough.
+  // Calls visit(i, j), which returns whether to go on, for each box i of `some` that overlaps box j of `others`; if
+  // they are the same boxes, for i < j. A pair may be visited twice. Returns false if the effort was not enough.
   template <class Visit>
   bool each(Visit visit) {
     List all(some_.size), all_others;
@@ -37,13 +37,13 @@ class Pairs {
 
  private:
   using List = std::vector<uint32_t>;
-  static constexpr size_t kFew = 1 << 10;    // pairs that are compared without cutting further
-  static constexpr size_t kSample = 1 << 8;  // boxes that choose where to cut
-  static constexpr size_t kDeepest = 100;    // cuts within each other: boxes made to mislead the sample end here
+  static constexpr size_t kFew = 1 << 10;    // pairs that are compared without further cuts
+  static constexpr size_t kSample = 1 << 8;  // boxes in the sample that chooses a cut
+  static constexpr size_t kDeepest = 100;    // nested cuts: a limit for boxes that mislead the sample
 
   struct Cut {
     int axis = -1;
-    int64_t at = 0;  // boxes that begin below it on the left, boxes that do not end below it on the right
+    int64_t at = 0;  // left: boxes that begin below it; right: boxes that do not end below it
   };
 
   bool same() const { return &some_ == &others_; }
@@ -102,7 +102,7 @@ class Pairs {
     }
   }
 
-  // Where a cut leaves the fewest pairs, as a sample of the boxes says; none if it leaves most of them.
+  // Returns the cut that leaves the fewest pairs, estimated from a sample of the boxes; none if it leaves most of them.
   Cut best(const List& a, const List& c) const {
     Cut found;
     double least = 0.8;
@@ -114,7 +114,7 @@ class Pairs {
       for (size_t i = 0; i < c.size(); i += step_others) starts.push_back(others_.lo[v * others_.size + c[i]]);
       const auto middle = starts.begin() + starts.size() / 2;
       std::nth_element(starts.begin(), middle, starts.end());
-      // Where half the boxes begin at the same place, nothing begins below the middle: cut behind it.
+      // If half of the boxes begin at the same index, none begins below the middle: cut after it.
       for (const int64_t at : {*middle, *middle + 1}) {
         const auto [left, right] = shares(some_, a, step, v, at);
         const auto [left_others, right_others] = shares(others_, c, step_others, v, at);

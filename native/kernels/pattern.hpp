@@ -1,8 +1,8 @@
-// A pattern says how the axes of a row hang together; a row adds the constants.
+// A pattern describes how the axes of a row depend on each other; a row adds the constants.
 //
 // Axis v of a row ranges over   lo[v] + p[v]*x  <=  v  <=  hi[v] + q[v]*x   where x is its parent's value,
 // or over [lo[v], hi[v]] if it has no parent. Parents form a forest, and no interval is empty for any value that
-// the parent takes: docs/design/boxes.md says why that makes questions exact.
+// the parent takes: docs/design/boxes.md explains why that makes questions exact.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace whence {
 
-// No bound, and beyond any index: arrays have fewer than 2^62 cells.
+// No bound, and greater than any index: arrays have fewer than 2^62 cells.
 inline constexpr int64_t kMax = int64_t{1} << 62;
 inline constexpr int64_t kMin = -kMax;
 

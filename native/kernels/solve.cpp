@@ -9,7 +9,7 @@
 namespace whence {
 namespace {
 
-// a - b, or the nearest number that fits and can be negated: either way it is beyond all that an axis can reach.
+// Returns a - b, or the nearest value that fits and can be negated: either way it is beyond all that an axis can reach.
 int64_t difference(int64_t a, int64_t b) {
   int64_t found;
   if (!__builtin_sub_overflow(a, b, &found) && found > std::numeric_limits<int64_t>::min()) return found;
@@ -47,8 +47,8 @@ Solver::Solver(const Part& part, int given0, int given1, int wanted0, int wanted
   }
 }
 
-// Children first: what each axis must satisfy so that all below it can be satisfied too. Because an axis has one
-// parent, "some value of the child fits" is two inequalities in the parent alone, and nothing is lost.
+// Children first: the limits of each axis such that all axes below it can be satisfied, too. Because an axis has one
+// parent, "some value of the child fits" is two inequalities in the parent alone, so this is exact.
 bool Solver::tighten(size_t i, const int64_t* box) {
   for (int v = 0; v < k_; ++v) {
     lo_[v] = part_.lo[v][i];
@@ -95,14 +95,14 @@ Solver::Interval Solver::bounds(int v, int64_t x) const {
   return {std::max(lo_[v] + a.p * x, limit_of_[v].lo), std::min(hi_[v] + a.q * x, limit_of_[v].hi)};
 }
 
-// The bounds are monotone in the parent's value: equal at both ends means equal throughout.
+// The bounds are monotone in the parent's value: if both ends are equal, all are.
 bool Solver::varies(int v, Interval parent) const {
   const Interval a = bounds(v, parent.lo), b = bounds(v, parent.hi);
   return a.lo != b.lo || a.hi != b.hi;
 }
 
-// Whether the child's intervals for consecutive parent values touch, so that their union is one interval. The
-// condition is linear in the parent's value: checking both ends is checking all.
+// Whether the child's intervals for consecutive parent values touch, so that their union is one interval. The condition
+// is linear in the parent's value, so it is enough to check both ends.
 bool Solver::gapless(int v, Interval parent) const {
   const Axis& a = part_.pattern[v];
   const auto touch = [&](int64_t x) {
@@ -134,7 +134,7 @@ void Solver::place(size_t k, std::vector<int64_t>& out) {
     }
     const bool wanted = v >= wanted0_ && v < wanted1_;
     if (varying == 0 || (!wanted && varying == 1 && gapless(only, here))) continue;
-    // A tie that no box can keep: one box, at least, for each value.
+    // No box can express this dependency: at least one box is needed for each value.
     const auto more = static_cast<uint64_t>(here.hi - here.lo);
     if (more >= limit_ - found_) {
       throw TooLarge("the answer needs " + std::to_string(more + 1) + " boxes or more, and " + std::to_string(limit_) +

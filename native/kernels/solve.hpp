@@ -1,4 +1,4 @@
-// One row against one box of the asked side: the boxes of the other side, exactly.
+// Solves one row for one box of the given side: the exact boxes of the other side.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@ namespace whence {
 
 class Solver {
  public:
-  // Axes [given0, given1) are asked about, axes [wanted0, wanted1) are the answer.
-  // Throws TooLarge when more than `limit` boxes are found, counting those of other parts that were `found` before.
+  // Axes [given0, given1) are given, axes [wanted0, wanted1) are the answer.
+  //
+  // Throws TooLarge if more than `limit` boxes are found, including those `found` in other parts before.
   Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit, size_t found);
 
-  // Appends the boxes related to `box` by row i: 2 * (wanted1 - wanted0) numbers each.
+  // Appends the boxes related to `box` by row i: 2 * (wanted1 - wanted0) values each.
   void solve(size_t i, const int64_t* box, std::vector<int64_t>& out);
 
   size_t found() const { return found_; }
@@ -38,9 +39,9 @@ class Solver {
   size_t found_;
   std::vector<int> topo_;
   std::vector<int> walk_;                 // the live axes, parents first
-  std::vector<std::vector<int>> live_;    // children whose subtree holds a wanted axis
+  std::vector<std::vector<int>> live_;    // children whose subtree contains a wanted axis
   std::vector<int64_t> lo_, hi_;          // the row's constants
-  std::vector<Interval> limit_of_;        // what the given box leaves to each axis
+  std::vector<Interval> limit_of_;        // the values of each axis that the given box allows
   std::vector<Interval> at_;              // the interval chosen for each axis
 };
 

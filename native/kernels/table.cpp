@@ -16,10 +16,10 @@ namespace whence {
 
 namespace {
 
-constexpr size_t kScan = 48;     // below so many rows, looking at each is cheaper than an index
-constexpr size_t kFewBoxes = 8;  // for so many boxes in all, looking at each row is cheaper than making an index
-constexpr size_t kLooks = 8;  // rows that may be looked at for each box that an answer may have
-constexpr double kFewPieces = 1 << 14;  // into so many pieces a question's boxes are cut without thinking twice
+constexpr size_t kScan = 48;     // with fewer rows, checking each is cheaper than an index
+constexpr size_t kFewBoxes = 8;  // for so few boxes in all, checking each row is cheaper than making an index
+constexpr size_t kLooks = 8;  // rows that may be checked for each box of an answer
+constexpr double kFewPieces = 1 << 14;  // a question's boxes are always split if they make at most so many pieces
 
 int64_t size_of(const std::vector<int64_t>& shape) {
   int64_t n = 1;
@@ -33,7 +33,7 @@ bool has_zero(const std::vector<int64_t>& shape) { return std::find(shape.begin(
 
 Column::Column(std::vector<int64_t> values) {
   if (values.empty()) return;
-  const auto step = [&](size_t i) {  // not signed: numbers from a file may be anything
+  const auto step = [&](size_t i) {  // not signed: numbers from a file may have any value
     return static_cast<int64_t>(static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(values[i - 1]));
   };
   first_ = values[0];
@@ -95,7 +95,7 @@ void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo,
 struct Table::Lazy {
   std::mutex mutex;
   std::vector<std::unique_ptr<BoxIndex>> index;  // two for each part: output side, input side
-  std::vector<size_t> looked;                    // so many boxes were asked of each without an index
+  std::vector<size_t> looked;                    // how many boxes were asked of each without an index
 };
 
 Table::Table(std::vector<int64_t> out_shape, std::vector<int64_t> in_shape, std::vector<int64_t> out_view,
@@ -161,10 +161,10 @@ namespace {
   throw TooLarge("the answer needs more than " + std::to_string(limit) + " boxes; ask for fewer cells at a time");
 }
 
-// The rows of a part that a box of one side may meet: by looking at each, by their numbers, or through an index.
+// Finds the rows of a part that may overlap a box of one side: by checking each, by their numbers, or with an index.
 class Near {
  public:
-  // `index` makes or gives the index of this side, or null; it is called only if the part has many irregular rows.
+  // `index` returns the index of this side, or null; it is called only if the part has many irregular rows.
   template <class Index>
   Near(const Part& part, int first, int last, Index index) : part_(part), first_(first), axes_(last - first) {
     if (part.rows <= kScan || axes_ == 0) return;
@@ -182,7 +182,7 @@ class Near {
     }
   }
 
-  // Whether only rows are found whose bounding box meets the box.
+  // Whether only rows are found whose bounding box overlaps the box.
   bool filters() const { return tree_ != nullptr || looks_ || !lo_[0].empty(); }
 
   template <class Visit>
@@ -211,7 +211,7 @@ class Near {
   }
 
  private:
-  // Leaves those i in [from, to] for which c + step * i <= most.
+  // Limits [from, to] to those i for which c + step * i <= most.
   static void at_most(int64_t c, int64_t step, int64_t most, int64_t& from, int64_t& to) {
     if (step == 0) {
       if (c > most) to = from - 1;
@@ -225,14 +225,14 @@ class Near {
   const Part& part_;
   int first_, axes_;
   const BoxIndex* tree_ = nullptr;
-  bool looks_ = false;                  // at each row: the axes of this side have no parents
+  bool looks_ = false;                  // checks each row: the axes of this side have no parents
   std::vector<int64_t> lo_[2], hi_[2];  // of the first two rows, if the columns of this side are stepped
   size_t cursor_ = 0;
 };
 
 }  // namespace
 
-// What one question collects over all parts.
+// The state of one question over all parts.
 struct Table::Answer {
   int given0, given1, wanted0, wanted1;
   bool backward;
@@ -258,7 +258,7 @@ void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
           solver.solve(r, box, answer.found);
           return;
         }
-        // Rows without parents are boxes: they have been compared exactly.
+        // Rows without parents are boxes, which have been compared exactly.
         if (++answer.hits > answer.limit) too_many_boxes(answer.limit);
         for (int v = answer.wanted0; v < answer.wanted1; ++v) {
           answer.found.push_back(part.lo[v][r]);
@@ -316,7 +316,7 @@ std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, s
   if (given_view == given_shape) {
     solve(answer, boxes, n);
   } else {
-    // Few rows are compared with boxes that fall apart into many pieces one by one: only the pieces near a row are made.
+    // If boxes split into many pieces, few rows are compared with them one by one: only the pieces near a row are made.
     const double count = pieces(boxes, n, given_shape, given_view);
     const size_t budget = count < static_cast<double>(limit) ? static_cast<size_t>(count) : limit;
     if (count <= kFewPieces || given_view.empty() || !solve_by_rows(answer, boxes, n, budget)) {
@@ -326,7 +326,7 @@ std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, s
       solve(answer, viewed.data(), d > 0 ? viewed.size() / (2 * d) : n);
     }
   }
-  // Marks "the one cell" of an array without axes, which no number can.
+  // The value 1 means the only cell of an array without axes.
   if (wanted_shape.empty()) return answer.hits > 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{};
   const size_t dw = wanted_view.size();
   std::vector<int64_t> found = std::move(answer.found);

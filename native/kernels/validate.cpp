@@ -9,7 +9,7 @@ namespace {
 __extension__ using Signed = __int128;
 
 constexpr size_t kChunk = 512;                      // rows whose hulls are computed together
-constexpr Signed kFar = Signed{3} << 61;            // beyond any constant that folding or composing makes
+constexpr Signed kFar = Signed{3} << 61;            // greater than any constant that folding or composing makes
 constexpr Signed kFits = std::numeric_limits<int64_t>::max();
 
 constexpr const char* kOutside = "a row lies outside the arrays";
@@ -21,14 +21,14 @@ struct Hulls {
   int64_t lo[kChunk], hi[kChunk];
 };
 
-// Rows [from, from + n) of a column: where they lie, or written to `room`.
+// Returns rows [from, from + n) of a column: in place, or written to `room`.
 const int64_t* some(const Column& column, size_t from, size_t n, int64_t* room) {
   if (column.dense()) return column.values().data() + from;
   for (size_t i = 0; i < n; ++i) room[i] = column[from + i];
   return room;
 }
 
-// Sums that wrap around instead of being undefined: what is too large is refused, whatever they come to.
+// Arithmetic that wraps around instead of being undefined; values that are too large are rejected in any case.
 int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 int64_t times(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
 
@@ -36,7 +36,7 @@ int64_t times(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<ui
 const char* check_root(const int64_t* lo, const int64_t* width, int64_t dim, size_t n, Hulls& here) {
   int64_t below = 0, beyond = 0;
   for (size_t i = 0; i < n; ++i) {
-    // Negative, each of them, if it is wrong; `room` wraps only if lo is negative.
+    // Each of these is negative if it is wrong; `room` wraps only if lo is negative.
     const int64_t room = plus(dim - 1, times(-1, lo[i]));
     below |= width[i];
     beyond |= lo[i] | room | plus(room, times(-1, width[i]));
@@ -46,7 +46,7 @@ const char* check_root(const int64_t* lo, const int64_t* width, int64_t dim, siz
   return below < 0 ? kEmpty : beyond < 0 ? kOutside : nullptr;
 }
 
-// The same on an axis with a parent, whose hulls are known and lie within its own axis.
+// The same on an axis with a parent, whose hulls are known and inside its own axis.
 const char* check_child(const Axis& a, const int64_t* los, const int64_t* widths, int64_t dim, size_t n,
                         const Hulls& parent, Hulls& here) {
   bool empty = false, outside = false, steep = false;
@@ -66,7 +66,7 @@ const char* check_child(const Axis& a, const int64_t* los, const int64_t* widths
   return empty ? kEmpty : outside ? kOutside : steep ? kSteep : nullptr;
 }
 
-// The same where the parent's values times p or q stay below 2^60, which is nearly everywhere: in 64 bits.
+// The same if the parent's values times p or q stay below 2^60, which is nearly always: in 64 bits.
 const char* check_gentle(const Axis& a, const int64_t* los, const int64_t* widths, int64_t dim, size_t n,
                          const Hulls& parent, Hulls& here) {
   const int64_t* least = a.p >= 0 ? parent.lo : parent.hi;
@@ -77,7 +77,7 @@ const char* check_gentle(const Axis& a, const int64_t* los, const int64_t* width
     const int64_t lo = los[i], width = widths[i], hi = plus(lo, width);
     const int64_t low = plus(lo, a.p * least[i]), high = plus(hi, a.q * most[i]);
     empty |= plus(width, widen * parent.lo[i]) | plus(width, widen * parent.hi[i]);
-    // Within +-2^61, so that nothing above has wrapped around.
+    // Within +-2^61, so that no computation above has wrapped around.
     beyond |= plus(kMax / 2, lo) | plus(kMax / 2, times(-1, lo)) | plus(kMax / 2, width) | plus(kMax / 2, times(-1, width));
     beyond |= low | plus(dim - 1, times(-1, high));
     here.lo[i] = low;
@@ -86,7 +86,7 @@ const char* check_gentle(const Axis& a, const int64_t* los, const int64_t* width
   return beyond < 0 ? kOutside : empty < 0 ? kEmpty : nullptr;
 }
 
-// The last row's number times a step, added to the first value: whether a stepped column stays within its numbers.
+// Whether a stepped column overflows: the last row's number times the step, plus the first value.
 bool overflows(const Column& column, size_t rows) {
   if (column.dense()) return false;
   const Signed last = Signed{column.first()} + Signed{column.step()} * static_cast<Signed>(rows - 1);
@@ -128,7 +128,7 @@ const char* invalid(const Part& part, const std::vector<int64_t>& dims, size_t b
   };
   const size_t blocks = (part.rows - 1) / block + 1;
   if (blocks == 1 && part.stepped()) {
-    // Every bound that is compared is linear in the row's number: right at both ends is right throughout.
+    // Every bound that is compared is linear in the row's number, so it is enough to check both ends.
     bounds.resize(2 * k);
     for (const size_t row : {size_t{0}, part.rows - 1}) {
       if (const char* wrong = check(row, 1)) return wrong;

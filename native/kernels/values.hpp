@@ -1,4 +1,4 @@
-// An array of int64 that grows without being copied where the system can move its pages, and is never zero-filled.
+// An array of int64 that grows without being copied, if the system can move its pages, and is never zero-filled.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace whence {
 
-// The answer would not fit: a set may be small in one form and beyond any memory in another. Python sees
+// The answer would not fit into memory: a set may be small in one form and huge in another. Python gets
 // whence.errors.TooLarge.
 struct TooLarge : std::length_error {
   using std::length_error::length_error;
 };
 
-// A box that is not within the array it is a box of. Python sees whence.errors.OutOfRange.
+// A box that is not inside its array. Python gets whence.errors.OutOfRange.
 struct OutsideShape : std::out_of_range {
   using std::out_of_range::out_of_range;
 };
 
-// The most int64 values an answer may have (2 GiB).
+// The most int64 values of an answer (2 GiB).
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
 class Values {
@@ -41,19 +41,19 @@ class Values {
   const int64_t* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Room for at least `size` values, and for as many again as there were.
+  // Makes room for at least `size` values, and for twice as many as now, up to kMaxValues.
   void grow(std::size_t size) {
     if (size > kMaxValues) throw TooLarge("the answer has too many separate boxes to hold in memory; ask for fewer cells at a time");
     resize(std::max(size, std::min(2 * size_, kMaxValues)));
   }
 
   void shrink(std::size_t size) {
-    // Giving back a few unused values is not worth a call.
+    // Freeing a few unused values is not worth a call.
     if (size_ > size + size / 4 + 64) resize(size);
     size_ = size;
   }
 
-  // Hands the memory to the caller, who frees it with std::free.
+  // Passes the memory to the caller, who frees it with std::free.
   int64_t* release() {
     size_ = 0;
     return std::exchange(data_, nullptr);

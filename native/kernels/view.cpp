@@ -8,7 +8,7 @@
 namespace whence {
 namespace {
 
-// The interval [a, b] of flat indices as boxes over the axes dims[0..k).
+// Splits the interval [a, b] of flat indices into boxes over the axes dims[0..k).
 void split(int64_t a, int64_t b, const int64_t* dims, int k, std::vector<int64_t>& prefix,
            std::vector<int64_t>& out) {
   if (k == 0) {
@@ -47,7 +47,7 @@ void split(int64_t a, int64_t b, const int64_t* dims, int k, std::vector<int64_t
   }
 }
 
-// The flat intervals of a box: one for each value of the axes outside the first one that is not full to its right.
+// Emits the flat intervals of a box: one for each value of the axes before the last axis that is not full.
 template <class Emit>
 void flatten(const int64_t* box, const int64_t* dims, int k, Emit emit) {
   int cut = k;          // axes [cut, k) are full
@@ -75,7 +75,7 @@ void flatten(const int64_t* box, const int64_t* dims, int k, Emit emit) {
   }
 }
 
-// How many flat intervals a box is.
+// Returns the number of flat intervals of a box.
 double runs(const int64_t* box, const int64_t* dims, int k) {
   int cut = k;
   while (cut > 0 && box[2 * (cut - 1)] == 0 && box[2 * (cut - 1) + 1] == dims[cut - 1] - 1) --cut;
@@ -84,7 +84,7 @@ double runs(const int64_t* box, const int64_t* dims, int k) {
   return n;
 }
 
-// Appends the product of the groups' pieces. A group without target axes holds no numbers, and one piece.
+// Appends the product of the groups' pieces. A group without target axes has no values, and one piece.
 void product(const std::vector<Group>& gs, const std::vector<std::vector<int64_t>>& parts, std::vector<int64_t>& out) {
   std::vector<size_t> at(gs.size(), 0);
   while (true) {
@@ -131,7 +131,7 @@ std::vector<Group> groups(const std::vector<int64_t>& from, const std::vector<in
         break;
       }
     }
-    // Axes of length one at the end belong to the last group.
+    // Trailing axes of length one belong to the last group.
     if (a == b) {
       while (i < from.size() && from[i] == 1 && j == to.size()) ++i;
       while (j < to.size() && to[j] == 1 && i == from.size()) ++j;

@@ -1,4 +1,4 @@
-// NumPy's C API, included the same way by every file; module.cpp alone imports it.
+// NumPy's C API, included the same way by every file; only module.cpp imports it.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -29,7 +29,7 @@ struct Release {
 };
 using Ref = std::unique_ptr<PyObject, Release>;  // an owned reference
 
-// The DType class, its one instance, and the type of its scalars.
+// The DType class, its only instance, and the type of its scalars.
 extern PyArray_DTypeMeta DType;
 extern PyArray_Descr* descriptor;
 extern PyTypeObject ScalarType;
@@ -43,19 +43,19 @@ struct Scalar {
 PyObject* new_scalar(Cell cell);
 Py_ssize_t live_scalars();  // how many there are
 
-// What left the lineage behind, in this thread.
+// Losses of lineage in this thread.
 struct Losses {
   uint64_t cast_cells = 0;  // cast to a plain dtype
   uint64_t floats = 0;      // float() and int() of a cell
   uint64_t decisions = 0;   // bool() of a cell, and comparisons of one
-  uint64_t looks = 0;       // whatever else followed from values and is no cell: masks, orders, places, texts
+  uint64_t looks = 0;       // other results that depend on values and are not cells: masks, orders, indices, strings
 };
 Losses& losses();
 
-// Turns the C++ exception being handled into a Python one. Needs the GIL.
+// Converts the current C++ exception to a Python one. Needs the GIL.
 void set_error();
 
-// Runs the body of a loop that holds no GIL; -1 if it threw.
+// Runs the body of a loop without the GIL; returns -1 if it threw.
 template <class Body>
 int guarded(Body body) noexcept {
   try {
@@ -70,14 +70,14 @@ int guarded(Body body) noexcept {
   }
 }
 
-// Each part of the module adds itself; -1 and a Python error if it cannot.
+// Each part of the module adds itself; returns -1 with a Python error if it cannot.
 int init_scalar();
 int init_dtype();
 int init_sorting();
 PyArrayMethod_Spec** cast_specs();
 PyArray_ArrFuncs* legacy_functions();
 
-// The error for an address between two cells, which strides in bytes of float64 lead to. Needs the GIL.
+// Sets the error for an address between two cells, which strides for float64 may lead to. Needs the GIL.
 void set_cut_error();
 
 PyObject* get_item(char* cell);

@@ -11,11 +11,11 @@ namespace whence::tracked {
 namespace {
 
 constexpr uint64_t kMostShapes = (uint64_t{1} << 25) - 1;
-constexpr size_t kMostWords = size_t{1} << 33;   // 64 GiB of addresses; memory is taken page by page as it is written
+constexpr size_t kMostWords = size_t{1} << 33;   // 64 GiB of addresses; pages get memory when they are written
 constexpr size_t kFewestWords = size_t{1} << 24;
 constexpr size_t kPage = 4096;
 
-// Addresses without memory behind them yet. Where the system does not hand out as many, fewer will do.
+// Reserves addresses without memory. If the system does not provide as many, it tries fewer.
 uint64_t* reserve(size_t most, size_t fewest, size_t* got) {
   for (size_t words = most; words >= fewest; words /= 2) {
     void* p = mmap(nullptr, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -50,8 +50,8 @@ Arena::Arena() {
   size_t shapes = 0;
   words_ = reserve(kMostWords, kFewestWords, &capacity_);
   shapes_ = reserve(kMostShapes, kMostShapes, &shapes);
-  madvise(words_, capacity_ * 8, MADV_HUGEPAGE);  // a hint: gathers over cold small pages are several times slower
-  // A fork while another thread conses would leave the child a lock that nobody opens.
+  madvise(words_, capacity_ * 8, MADV_HUGEPAGE);  // a hint: random reads of small pages are much slower
+  // If a process forks while another thread holds the lock, nobody in the child would release it.
   pthread_atfork([] { get().lock_.lock(); }, [] { get().lock_.unlock(); }, [] { get().lock_.unlock(); });
 }
 
@@ -129,8 +129,8 @@ void Arena::forget() {
   const uint64_t used = used_.load();
   const uint64_t from = first_word_.load() * 8 / kPage * kPage;
   if (used * 8 > from) madvise(reinterpret_cast<char*>(words_) + from, used * 8 - from, MADV_DONTNEED);
-  // Numbers and places go on from where they are, so that old handles are recognised; they start again, and old
-  // handles are no longer recognised, when half of either is used up.
+  // Cell and node numbers continue, so that old handles are recognised. When half of either is used up, they start
+  // again, and old handles are no longer recognised.
   if (used > capacity_ / 2) used_ = 1;
   if (next_cell_.load() > kMostCells / 2) next_cell_ = 1;
   first_word_ = used_.load();

@@ -1,8 +1,8 @@
-// Where the sets live that do not fit into a handle. There is one arena for all threads.
+// Storage of the sets that do not fit into a handle. There is one arena for all threads.
 //
-// Nodes are written once, before their handle is known to anyone, and never move, so reading needs no lock. Room is
-// taken with one atomic addition. Only the table of consed shapes has a lock, and it is asked only when a union is
-// not remembered (unions.hpp). That is why loops may run without the GIL.
+// Nodes are written once, before any other thread has their handle, and never move, so reading needs no lock. Space is
+// allocated with one atomic addition. Only the table of hash-consed shapes has a lock, and it is used only if a union
+// is not cached (unions.hpp). So loops may run without the GIL.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct Forgotten : std::runtime_error {
   Forgotten() : std::runtime_error("this tracked array was made before whence.arrays.forget(); track its inputs again") {}
 };
 
-// What is in memory is no handle: somebody wrote other numbers there, or strides cut cells apart.
+// The memory does not contain a handle: other numbers were written there, or strides split cells.
 struct NoHandle : std::runtime_error {
   NoHandle()
       : std::runtime_error("the memory of this tracked array does not hold tracked cells: it was cut apart, or made of "
@@ -43,16 +43,16 @@ class Arena {
  public:
   static Arena& get();
 
-  // Numbers n cells and returns the first number. One number is left free, so that no interval spans two arrays.
+  // Numbers n cells and returns the first number. One number is left unused, so that no interval spans two arrays.
   uint64_t number(uint64_t n);
 
   Handle list(const Block* blocks, size_t n);
   Handle unite(Handle a, Handle b);
   Handle unite(const Handle* handles, size_t n);
-  // The same for handles that lie `stride` bytes apart.
+  // The same for handles that are `stride` bytes apart.
   Handle unite(const char* handles, ptrdiff_t stride, size_t n);
 
-  // The id of a shape (blocks relative to their origin), or -1 if there are too many.
+  // Returns the id of a shape (blocks relative to their origin), or -1 if there are too many.
   int64_t cons(const Block* blocks, size_t n);
 
   Kind kind(uint64_t place) const { return static_cast<Kind>(words_[place] & 0xff); }
@@ -74,7 +74,7 @@ class Arena {
     }
   }
 
-  // Drops every set. Memory goes back to the system; no other thread may be computing with tracked arrays.
+  // Drops every set and returns the memory to the system; no other thread may be computing with tracked arrays.
   void forget();
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
   Counts counts() const;
@@ -90,8 +90,8 @@ class Arena {
   std::atomic<uint64_t> next_cell_{1}, first_cell_{1};
   std::atomic<uint64_t> generation_{1};
 
-  std::mutex lock_;  // of what follows
-  uint64_t* shapes_ = nullptr;  // id -> place
+  std::mutex lock_;  // guards the members below
+  uint64_t* shapes_ = nullptr;  // id -> position
   uint64_t shape_count_ = 0;
   std::vector<uint32_t> table_;  // open addressing: id + 1
 };

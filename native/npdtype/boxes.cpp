@@ -1,4 +1,4 @@
-// Cells in C order as boxes.
+// Converts cells in C order to boxes.
 #include <algorithm>
 #include <numeric>
 
@@ -8,7 +8,7 @@ namespace whence::tracked {
 
 namespace {
 
-// Boxes that differ in one axis only, and touch there, are one box; axis by axis from the last.
+// Merges boxes that differ on one axis only, and touch there, axis by axis from the last.
 void merge(std::vector<Box>& boxes, size_t axes) {
   for (size_t axis = axes; axis-- > 0 && boxes.size() > 1;) {
     const auto others = [&](const Box& a, const Box& b) {
@@ -36,7 +36,7 @@ void merge(std::vector<Box>& boxes, size_t axes) {
   std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.lo < b.lo; });
 }
 
-// The copies of a box along one axis, if the block's stride steps along one: then nothing has to be taken apart.
+// Returns the copies of a box along one axis, if the block's stride is a step along one: then they need not be split.
 bool along_one_axis(const Block& block, uint64_t shift, const std::vector<int64_t>& dims, std::vector<Box>& out) {
   std::vector<Box> first;
   boxes_of_interval(block.start + shift, block.start + shift + block.length, dims, first);
@@ -45,7 +45,7 @@ bool along_one_axis(const Block& block, uint64_t shift, const std::vector<int64_
   const int64_t copies = static_cast<int64_t>(block.count), stride = static_cast<int64_t>(block.stride);
   int64_t cells = 1;  // in one step along the axis
   for (size_t axis = dims.size(); axis-- > 0; cells *= dims[axis]) {
-    if (stride % cells != 0) return false;  // nor for any axis before
+    if (stride % cells != 0) return false;  // and no axis before it fits either
     const int64_t step = stride / cells, wide = box.hi[axis] - box.lo[axis] + 1;
     if (box.hi[axis] + step * (copies - 1) >= dims[axis] || wide > step) continue;
     if (wide == step) {
@@ -71,7 +71,7 @@ void boxes_of_interval(uint64_t start, uint64_t end, const std::vector<int64_t>&
     if (end > start) out.push_back({});
     return;
   }
-  // Peels whole slices of the longest trailing axes off the front, the largest that fit, until nothing is left.
+  // Cuts complete slices off the front, each the largest that fits, until nothing is left.
   while (start < end) {
     uint64_t cells = 1;  // of a slice at `axis`
     size_t axis = axes - 1;

@@ -24,7 +24,7 @@ bool is_number(PyObject* o) {
   return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyArray_IsScalar(o, Generic);
 }
 
-// Whether the operand's class has a say of its own in calls of ufuncs.
+// Whether the operand's class overrides calls of ufuncs.
 bool has_a_say(PyObject* o) {
   if (PyArray_CheckExact(o) || is_number(o) || PyList_CheckExact(o) || PyTuple_CheckExact(o)) return false;
   Ref own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__array_ufunc__"));
@@ -36,15 +36,15 @@ bool has_a_say(PyObject* o) {
   return own.get() != usual;
 }
 
-// The same cells as a plain ndarray.
+// Returns the same cells as a plain ndarray.
 PyObject* plain_view(PyObject* o) { return is_held(o) ? PyArray_View(array_of(o), nullptr, &PyArray_Type) : Py_NewRef(o); }
 
-// What is to be known of a ufunc; asked once.
+// Properties of a ufunc, computed once.
 struct Traits {
-  bool gives_numbers = false;  // all float64 operands give a float64, so that tracked ones give a tracked one
+  bool gives_numbers = false;  // float64 operands give a float64, so tracked operands give a tracked result
   bool silent = false;
-  Loop* loop = nullptr;  // of our own
-  Plain plain = {};      // NumPy's loop of all float64 operands
+  Loop* loop = nullptr;  // our own loop
+  Plain plain = {};      // NumPy's loop for float64 operands
 };
 
 const Traits& traits_of(const PyUFuncObject* ufunc) {
@@ -65,8 +65,8 @@ const Traits& traits_of(const PyUFuncObject* ufunc) {
   return known[ufunc] = made;
 }
 
-// An array that is about to be written entirely, and so is not filled with zeros first. The flag is everybody's, but
-// nobody else can look at it before it is back: the GIL is held, and no Python code runs in between.
+// Returns an array that will be written completely, so it is not filled with zeros first. The flag is global, but no
+// other code can see the change: the GIL is held, and no Python code runs in between.
 PyObject* unwritten(int ndim, const npy_intp* shape) {
   const auto flags = descriptor->flags;
   descriptor->flags = flags & ~static_cast<npy_uint64>(NPY_NEEDS_INIT);
@@ -76,7 +76,7 @@ PyObject* unwritten(int ndim, const npy_intp* shape) {
   return made;
 }
 
-// A Python number that a float64 equals.
+// Whether o is a Python number that equals a float64.
 bool as_double(PyObject* o, double* value) {
   if (PyFloat_CheckExact(o)) {
     *value = PyFloat_AS_DOUBLE(o);
@@ -90,7 +90,8 @@ bool as_double(PyObject* o, double* value) {
   return beyond == 0 && -most <= whole && whole <= most;
 }
 
-// The array whose shape a call has that is on adjacent cells of one shape, and numbers; null for any other call.
+// Returns the array that has the shape of the call, if all operands are numbers or contiguous arrays of one shape; null
+// for any other call.
 PyArrayObject* shape_of(const PyUFuncObject* ufunc, PyObject* const* inputs, Py_ssize_t given) {
   if (given != ufunc->nin || !traits_of(ufunc).gives_numbers) return nullptr;
   PyArrayObject* first = nullptr;
@@ -108,8 +109,8 @@ PyArrayObject* shape_of(const PyUFuncObject* ufunc, PyObject* const* inputs, Py_
   return some ? first : nullptr;
 }
 
-// Runs a loop without the GIL and gives NumPy's warnings for what happened in it; -1 and an error if it fails, and whatever
-// else it returns if it did nothing.
+// Runs a loop without the GIL and raises NumPy's floating-point warnings; returns -1 with an error if it fails. Any
+// other result means that the loop did nothing.
 template <class Body>
 int watched(const char* name, bool silent, Body body) {
   std::feclearexcept(FE_ALL_EXCEPT);
@@ -124,7 +125,7 @@ int watched(const char* name, bool silent, Body body) {
   return PyUFunc_GiveFloatingpointErrors(name, errors);
 }
 
-// A call for which there is a loop of our own, without NumPy's way there; -1 and an error if it fails.
+// Runs a call with our own loop, bypassing NumPy's dispatch; returns -1 with an error if it fails.
 int run_directly(const PyUFuncObject* ufunc, PyObject* const* inputs, PyArrayObject* out) {
   const Traits& traits = traits_of(ufunc);
   Plain plain = {};
@@ -150,7 +151,7 @@ int run_directly(const PyUFuncObject* ufunc, PyObject* const* inputs, PyArrayObj
   return watched(ufunc->name, traits.silent, [&] { return traits.loop(nullptr, data, &n, strides, &plain.base); });
 }
 
-// The axis of a reduction without other options; -1 for any other.
+// Returns the axis of a reduction without other options; -1 for any other.
 int only_axis(PyObject* kwargs, int ndim) {
   long axis = 0;
   PyObject *key, *value;
@@ -169,7 +170,7 @@ int only_axis(PyObject* kwargs, int ndim) {
   return 0 <= axis && axis < ndim ? static_cast<int>(axis) : -1;
 }
 
-// A reduction of adjacent cells over their last axis, or of a matrix over its first; null (without an error) where it is
+// Reduces contiguous cells over their last axis, or a matrix over its first; returns null (without an error) if it is
 // neither, or not regular.
 PyObject* reduced(const PyUFuncObject* ufunc, PyObject* inputs, PyObject* kwargs) {
   if (PyTuple_GET_SIZE(inputs) != 1) return nullptr;
@@ -199,7 +200,7 @@ PyObject* reduced(const PyUFuncObject* ufunc, PyObject* inputs, PyObject* kwargs
   return failed == 0 ? out.release() : nullptr;
 }
 
-// A result as the class that was called.
+// Returns a result as the class of the call.
 PyObject* held(PyObject* made, PyTypeObject* type) {
   if (made == nullptr || !PyArray_CheckExact(made) || PyArray_NDIM(array_of(made)) == 0 ||
       !is_tracked(PyArray_DESCR(array_of(made)))) {
@@ -223,7 +224,7 @@ PyObject* held_each(PyObject* made, PyTypeObject* type) {
   return all.release();
 }
 
-// The call with plain ndarrays where outputs were given; those come back as they were.
+// Runs the call with plain ndarrays as outputs; the given outputs are returned.
 PyObject* into_given(PyObject* call, PyObject* inputs, PyObject* kwargs, PyObject* outputs) {
   Ref plain(PyTuple_New(PyTuple_GET_SIZE(outputs)));
   Ref options(PyDict_Copy(kwargs));
@@ -246,7 +247,7 @@ PyObject* into_given(PyObject* call, PyObject* inputs, PyObject* kwargs, PyObjec
   return all.release();
 }
 
-// A call without options on adjacent cells; null (without an error) for any other.
+// Runs a call without options on contiguous cells; returns null (without an error) for any other.
 PyObject* called(const PyUFuncObject* ufunc, PyObject* const* inputs, Py_ssize_t given, PyTypeObject* type) {
   PyArrayObject* like = shape_of(ufunc, inputs, given);
   if (like == nullptr) return nullptr;
@@ -308,7 +309,7 @@ PyObject* array_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return held_each(into_given(bound.get(), inputs.get(), kwargs, outputs), type);
 }
 
-// A buffer is bytes, and whoever reads them takes lineage for numbers.
+// Refuses a buffer: its bytes would contain lineage, which a reader would take for numbers.
 int no_buffer(PyObject*, Py_buffer* view, int) {
   view->obj = nullptr;
   refuse("read as a buffer");

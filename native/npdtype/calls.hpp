@@ -1,11 +1,11 @@
-// The class that tracked arrays are made of, so that calls of ufuncs come here first.
+// The class of tracked arrays, which handles calls of ufuncs first.
 #pragma once
 
 #include "npdtype/api.hpp"
 
 namespace whence::tracked {
 
-// An ndarray whose calls of ufuncs give its own class again. New reference.
+// Returns an ndarray subclass whose ufunc calls return the same class. New reference.
 PyObject* make_held_type();
 
 }  // namespace whence::tracked

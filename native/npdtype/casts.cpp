@@ -1,5 +1,5 @@
-// Casts. Into the dtype: safe, without lineage. Out of it: unsafe, so that no NumPy function drops lineage unasked,
-// and counted.
+// Casts to the dtype are safe, and the result has no lineage. Casts from it are unsafe, so that no NumPy function drops
+// lineage implicitly, and they are counted.
 #include "npdtype/api.hpp"
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 using Slots = std::vector<PyType_Slot>;
 
-// NumPy copies cells that are not aligned before it computes with them; there are none, and that is the error here.
+// NumPy copies unaligned cells before it computes with them. Unaligned cells are not valid, so this raises the error.
 bool is_cut(const char* cells, npy_intp stride, npy_intp n) {
   if (n == 0 || (is_cell(cells) && (n == 1 || stride % static_cast<npy_intp>(kAlignment) == 0))) return false;
   NPY_ALLOW_C_API_DEF
@@ -77,7 +77,7 @@ int to_bool(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const 
   return 0;
 }
 
-// NumPy keeps pointers into these for as long as the process runs.
+// NumPy keeps pointers to these as long as the process runs.
 struct Casts {
   std::vector<PyArrayMethod_Spec*> specs;
 

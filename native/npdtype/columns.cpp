@@ -11,7 +11,7 @@ namespace whence::tracked {
 
 namespace {
 
-// Takes all rows from `top` on into `results`; zero if each handle is first + row * down + column * across.
+// Reduces all rows from `top` on into `results`; returns zero if each handle is first + row * down + column * across.
 template <class Op>
 struct Pass {
   const Cell* cells;
@@ -73,7 +73,7 @@ struct Pass {
   }
 };
 
-// Sums start at zero, as NumPy's do; the others at the first row.
+// Sums start at zero, as NumPy's do; the others start at the first row.
 template <class Op, bool from_zero>
 bool reduced(const Cell* cells, npy_intp n, npy_intp m, Cell* out) {
   const Handle first = cells[0].handle;
@@ -91,7 +91,7 @@ bool reduced(const Cell* cells, npy_intp n, npy_intp m, Cell* out) {
     all.add_run(top, down, static_cast<uint64_t>(n));
     return all.finish(true);
   };
-  // Sets are the same wherever they lie: if the last column's is the first one's, moved, all between are.
+  // Sets are independent of their origin: if the last column's set is the first one's, moved, so are all between.
   const Handle set = set_of(first);
   const uint64_t width = static_cast<uint64_t>(m - 1);
   const bool moved = set != 0 && tag(set) == Tag::shaped && set_of(first + across * width) == set + across * width;

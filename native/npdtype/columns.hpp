@@ -5,11 +5,11 @@
 
 namespace whence::tracked {
 
-// n > 1 rows of m > 1 adjacent cells, taken together from the first row on, as NumPy does; false (and nothing is written)
-// where the handles are not those of regular cells.
+// Reduces n > 1 rows of m > 1 contiguous cells from the first row on, as NumPy does; returns false (and writes nothing)
+// if the handles are not regular.
 using Columns = bool (*)(const Cell* cells, npy_intp n, npy_intp m, Cell* out);
 
-// Of np.add, np.maximum and np.minimum; nullptr for others.
+// For np.add, np.maximum and np.minimum; nullptr for others.
 Columns columns_of(const char* ufunc);
 
 }  // namespace whence::tracked

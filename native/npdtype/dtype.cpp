@@ -1,5 +1,5 @@
-// The dtype itself: a legacy descriptor, which reaches np.dot, np.correlate and their kind, whose class is a new-style
-// DType, which reaches everything else.
+// The dtype itself: a legacy descriptor, which np.dot, np.correlate and similar functions need, whose class is a
+// new-style DType, which everything else uses.
 #include "npdtype/api.hpp"
 
 #include <cmath>
@@ -24,7 +24,7 @@ PyArray_Descr* discover(PyArray_DTypeMeta*, PyObject*) { return the_descriptor()
 PyArray_Descr* canonical(PyArray_Descr*) { return the_descriptor(); }
 PyArray_Descr* common_instance(PyArray_Descr*, PyArray_Descr*) { return the_descriptor(); }
 
-// With whatever fits into a float64 the result is tracked. Anything else has no common dtype with it.
+// The result with a dtype that fits into a float64 is tracked. Any other dtype has no common dtype with it.
 PyArray_DTypeMeta* common(PyArray_DTypeMeta* self, PyArray_DTypeMeta* other) {
   const int number = other->type_num;
   const bool plain = number >= 0 && number < NPY_NTYPES_LEGACY &&
@@ -71,7 +71,7 @@ PyObject* repr(PyObject*) { return PyUnicode_FromString("TrackedFloat64"); }
 PyObject* itself(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 PyObject* is_instance(PyObject* self, PyObject* other) { return PyBool_FromLong(Py_TYPE(other) == Py_TYPE(self)); }
 PyObject* refuse_pickle(PyObject*, PyObject*) { return refuse("pickled"); }
-// What np.save asks for, and nothing else does: the only way to stop it from writing handles into a file.
+// Only np.save calls this: it is the only way to stop it from writing handles into a file.
 PyObject* no_format(PyObject*, void*) { return refuse("saved"); }
 
 PyMethodDef methods[] = {{"__reduce__", refuse_pickle, METH_NOARGS, nullptr},
@@ -113,7 +113,7 @@ int init_class() {
   return PyArrayInitDTypeMeta_FromSpec(&DType, &spec);
 }
 
-// Registers the legacy descriptor and makes it the one instance of the class.
+// Registers the legacy descriptor and makes it the only instance of the class.
 int init_descriptor() {
   static PyArray_DescrProto proto = {};
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&proto), 1);
@@ -122,17 +122,17 @@ int init_descriptor() {
   proto.kind = 'V';
   proto.type = 'T';
   proto.byteorder = '=';
-  // Without NEEDS_INIT np.empty would leave garbage handles; with LIST_PICKLE ndarray.tofile refuses.
+  // Without NEEDS_INIT np.empty would leave invalid handles; with LIST_PICKLE ndarray.tofile raises an error.
   proto.flags = NPY_NEEDS_INIT | NPY_USE_GETITEM | NPY_USE_SETITEM | NPY_LIST_PICKLE;
   proto.elsize = sizeof(Cell);
-  proto.alignment = kAlignment;  // so that NumPy never hands strides that cut cells apart to a loop
+  proto.alignment = kAlignment;  // so that NumPy never passes strides that split cells to a loop
   proto.f = legacy_functions();
   proto.hash = -1;
   const int number = PyArray_RegisterDataType(&proto);
   if (number < 0) return -1;
   descriptor = PyArray_DescrFromType(number);
   if (descriptor == nullptr) return -1;
-  constexpr npy_uint64 legacy = 1;  // the flag that NumPy itself sets on such classes
+  constexpr npy_uint64 legacy = 1;  // the flag that NumPy sets on such classes
   DType.type_num = number;
   DType.singleton = descriptor;
   DType.flags |= legacy;

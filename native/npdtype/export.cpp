@@ -41,7 +41,7 @@ PyObject* interval_list(Handle h) {
   return out;
 }
 
-// The half of each cell that begins at `offset`, as an array that shares its memory.
+// Returns the half of each cell that begins at `offset`, as an array that shares its memory.
 PyObject* half(PyObject* object, int type, size_t offset) {
   PyArrayObject* array = tracked_array(object);
   if (array == nullptr) return nullptr;
@@ -140,7 +140,7 @@ PyObject* track(PyObject*, PyObject* object) {
   return Py_BuildValue("NK", out.release(), static_cast<unsigned long long>(first));
 }
 
-// runs(array, first, size, view, inner, start, limit) -> (rows, where it stopped)
+// runs(array, first, size, view, inner, start, limit) -> (rows, index where it stopped)
 PyObject* runs(PyObject*, PyObject* args) {
   PyObject *object, *view;
   unsigned long long first, size;

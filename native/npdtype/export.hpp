@@ -1,14 +1,14 @@
-// What Python asks of tracked arrays.
+// Functions on tracked arrays for Python.
 #pragma once
 
 #include "npdtype/api.hpp"
 
 namespace whence::tracked {
 
-// Raises the error that says why tracked values cannot be `done`, and what to do instead.
+// Raises the error that explains why tracked values cannot be `done`, and what to do instead.
 PyObject* refuse(const char* done);
 
-// [(name, index), ...] of a handle, by the function that set_naming() was given.
+// Returns [(name, index), ...] of a handle, by the function that was passed to set_naming().
 PyObject* parents_of(Handle h);
 
 PyObject* set_naming(PyObject* module, PyObject* function);
@@ -23,7 +23,7 @@ PyObject* look(PyObject* module, PyObject*);
 PyObject* statistics(PyObject* module, PyObject*);
 PyObject* forget(PyObject* module, PyObject*);
 
-// The argument as an array of tracked cells, or nullptr and a TypeError.
+// Returns the argument as an array of tracked cells, or nullptr with a TypeError.
 PyArrayObject* tracked_array(PyObject* object);
 
 }  // namespace whence::tracked

@@ -1,4 +1,4 @@
-// The operations that programs spend their time in, computed together with the handles in one pass.
+// The most frequent operations, computed together with the handles in one pass.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace whence::tracked {
 namespace {
 
 constexpr npy_intp kCell = sizeof(Cell);
-constexpr npy_intp kBlock = 32;  // cells checked at a time
+constexpr npy_intp kBlock = 32;  // cells that are checked at a time
 
 #ifdef WHENCE_AVX2
 #define WHENCE_LANE(EXPRESSION) \
@@ -43,7 +43,8 @@ struct Square {
 
 #ifdef WHENCE_AVX2
 
-// Adjacent cells, four at a time: `values(v, i)` makes the results of cells i, i + 2, i + 1, i + 3 from their values.
+// Contiguous cells, four at a time: `values(v, i)` computes the results of cells i, i + 2, i + 1, i + 3 from their
+// values.
 template <class Lanes, class One>
 WHENCE_TARGET [[gnu::always_inline]] inline void adjacent(const Cell* in, Cell* out, npy_intp n, Lanes values, One one) {
   npy_intp i = 0;
@@ -62,7 +63,7 @@ WHENCE_TARGET void unary_adjacent(const Cell* in, Cell* out, npy_intp n) {
       in, out, n, [](__m256d v, npy_intp) WHENCE_TARGET { return Op::lanes(v); }, [](double v, npy_intp) { return Op::of(v); });
 }
 
-// A plain operand that stays the same, or moves along.
+// A plain operand that is constant, or has one value for each cell.
 template <class Op, bool first_tracked>
 WHENCE_TARGET void mixed_adjacent(const Cell* cells, const double* plain, bool still, Cell* out, npy_intp n) {
   const auto lanes = [](__m256d v, __m256d w) WHENCE_TARGET { return first_tracked ? Op::lanes(v, w) : Op::lanes(w, v); };
@@ -106,7 +107,7 @@ int unary(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const np
   });
 }
 
-// One operand is plain: the other's handle goes along.
+// One operand is plain: the handle of the other is copied.
 template <class Op, bool first_tracked>
 [[gnu::always_inline]] inline void mixed(const char* a, const char* b, char* out, npy_intp n, npy_intp as, npy_intp bs,
                                          npy_intp os) {
@@ -116,7 +117,7 @@ template <class Op, bool first_tracked>
   }
 }
 
-// Whether the handle `all`, an interval that stays the same, holds n single cells.
+// Whether the handle `all`, a constant interval, contains n single cells.
 [[gnu::always_inline]] inline bool swallows(Handle all, const char* cells, npy_intp stride, npy_intp n) {
   if (all == 0 || !is_interval(all)) return false;
   const Handle first = one_cell(origin(all));
@@ -125,14 +126,14 @@ template <class Op, bool first_tracked>
   return outside == 0;
 }
 
-// Two tracked operands, block by block. All unions of a block that are the latest one, moved, cost an addition.
+// Two tracked operands, block by block. If all unions of a block are the latest one, moved, each costs an addition.
 template <class Op>
 [[gnu::always_inline]] inline void both(const char* a, const char* b, char* out, npy_intp n, npy_intp as, npy_intp bs,
                                         npy_intp os) {
   const Repetition around(n);
   Latest latest;
   Handle handles[kBlock];
-  const char* still = bs == 0 ? b : as == 0 ? a : nullptr;  // an operand that is broadcast, such as a row's mean
+  const char* still = bs == 0 ? b : as == 0 ? a : nullptr;  // a broadcast operand, such as a row's mean
   for (npy_intp i = 0; i < n; i += kBlock) {
     const npy_intp some = std::min(kBlock, n - i);
     const char *x = a + i * as, *y = b + i * bs;
@@ -165,13 +166,13 @@ bool constant(const Cell* cells, npy_intp n) {
   return off == 0;
 }
 
-// The unions of a block whose first operands' handles, plus a constant, are already in `out`.
+// Computes the unions of a block whose first operands' handles, plus a constant, are already in `out`.
 void unite_block(Cell* out, uint64_t moved, const Cell* b, Latest& latest) {
   for (npy_intp k = 0; k < kBlock; ++k) out[k].handle -= moved;
   const auto take = [&](Handle h) {
     for (npy_intp k = 0; k < kBlock; ++k) out[k].handle = h;
   };
-  // NumPy spreads an operand that is broadcast into a buffer: it comes as the same cell again and again.
+  // NumPy copies a broadcast operand into a buffer, so the same cell is repeated.
   if (constant(b, kBlock) && swallows(b[0].handle, reinterpret_cast<const char*>(out), kCell, kBlock)) {
     return take(b[0].handle);
   }
@@ -181,14 +182,14 @@ void unite_block(Cell* out, uint64_t moved, const Cell* b, Latest& latest) {
 
 #ifdef WHENCE_AVX2
 
-// Adjacent cells: values and handles in one pass, as if each union were the latest one, moved. Where that was wrong, what
-// was written is still the first operand's handle plus a constant, from which the block's unions are made after
-// all. So `out` may be `a`, but not `b`.
+// Contiguous cells: computes values and handles in one pass, assuming that each union is the latest one, moved. If that
+// was wrong, `out` still has the first operand's handle plus a constant, from which the block's unions are computed
+// afterwards. So `out` may be `a`, but not `b`.
 template <class Op>
 WHENCE_TARGET void both_adjacent(const Cell* a, const Cell* b, Cell* out, npy_intp n) {
   const Repetition around(n);
   Latest latest;
-  if (n > 0) latest.unite(a[0].handle, b[0].handle);  // most likely what the whole first block needs
+  if (n > 0) latest.unite(a[0].handle, b[0].handle);  // probably what the whole first block needs
   npy_intp i = 0;
   for (; i + kBlock <= n; i += kBlock) {
     const __m256i distance = _mm256_set1_epi64x(static_cast<long long>(latest.distance));

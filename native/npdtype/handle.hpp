@@ -21,8 +21,7 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 16);
 
-// Where NumPy puts cells: memory is allocated in steps of 16 bytes, so an address in between cuts a cell apart, and what
-// looks like a handle there is none.
+// NumPy allocates memory in steps of 16 bytes. An address in between splits a cell, and there is no valid handle.
 inline constexpr uintptr_t kAlignment = sizeof(Cell);
 inline bool is_cell(const void* p) { return reinterpret_cast<uintptr_t>(p) % kAlignment == 0; }
 
@@ -38,7 +37,7 @@ enum class Tag { shaped = 0, pair = 1, node = 2, nodes = 3 };
 inline constexpr int kOriginBits = 36;
 inline constexpr uint64_t kOrigin = (uint64_t{1} << kOriginBits) - 1;
 inline constexpr uint64_t kShape = (uint64_t{1} << 26) - 1;
-inline constexpr uint64_t kConsed = uint64_t{1} << 25;  // shapes from here on are looked up
+inline constexpr uint64_t kConsed = uint64_t{1} << 25;  // greater shapes are ids in a table
 inline constexpr uint64_t kHalf = (uint64_t{1} << 31) - 1;
 inline constexpr uint64_t kMostCells = kOrigin - 1;
 

@@ -1,4 +1,4 @@
-// The functions that NumPy's older code paths ask a dtype for. Where one is missing, NumPy calls a null pointer.
+// The functions that NumPy's older code calls on a dtype. If one is missing, NumPy calls a null pointer.
 #include "npdtype/api.hpp"
 
 #include <cstring>
@@ -41,7 +41,7 @@ int set_item(PyObject* value, char* p) {
 
 namespace {
 
-// One cell; what is no cell has no lineage, and the number is none.
+// Copies one cell; invalid memory becomes NaN without lineage.
 void copy_cell(void* to, const void* from) {
   constexpr Cell none = {std::numeric_limits<double>::quiet_NaN(), 0};
   std::memcpy(to, is_cell(from) ? from : &none, sizeof(Cell));
@@ -52,7 +52,7 @@ int compare(const void* a, const void* b, void*) {
   return order(static_cast<const Cell*>(a)->value, static_cast<const Cell*>(b)->value);
 }
 
-// The first NaN, or else the first of the largest (smallest).
+// Finds the first NaN, or else the first of the largest (smallest) values.
 template <class Better>
 int arg_best(void* data, npy_intp n, npy_intp* found, Better better) {
   const Cell* cells = static_cast<const Cell*>(data);
@@ -77,8 +77,8 @@ int argmin(void* data, npy_intp n, npy_intp* found, void*) {
   return arg_best(data, n, found, [](double a, double b) { return a < b; });
 }
 
-// The values through the float64 dot. Cells side by side are gathered first, because BLAS rounds differently for numbers
-// that are not; and so are reversed ones, which np.dot copies.
+// Computes the values with the float64 dot. Cells that are contiguous are gathered first, because BLAS rounds
+// differently for strided numbers; reversed ones are gathered, too, because np.dot copies them.
 void dot_values(char* a, npy_intp as, char* b, npy_intp bs, double* out, npy_intp n) {
   static PyArray_Descr* plain = PyArray_DescrFromType(NPY_DOUBLE);
   std::vector<double> left, right;
@@ -116,7 +116,7 @@ npy_bool nonzero(void* p, void*) {
   return cell.value != 0;
 }
 
-// np.arange: all from the first two.
+// np.arange: computes all cells from the first two.
 int fill(void* data, npy_intp n, void*) {
   Cell* cells = static_cast<Cell*>(data);
   return guarded([&] {

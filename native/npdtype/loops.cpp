@@ -11,7 +11,7 @@ namespace whence::tracked {
 namespace {
 
 constexpr npy_intp kCell = sizeof(Cell);
-constexpr npy_intp kBlock = 32;  // unions checked at a time
+constexpr npy_intp kBlock = 32;  // unions that are checked at a time
 
 void take_apart(const char* cells, npy_intp stride, npy_intp n, double* values, Handle* handles) {
   if (stride == kCell) return separate(reinterpret_cast<const Cell*>(cells), n, values, handles);

@@ -1,4 +1,4 @@
-// whence._tracked: the dtype and what Python asks of it.
+// whence._tracked: the dtype and its functions for Python.
 #define WHENCE_TRACKED_IMPORTS
 #include "npdtype/api.hpp"
 

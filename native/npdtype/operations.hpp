@@ -1,4 +1,4 @@
-// The operations of two numbers that are computed together with handles: one at a time, and four with AVX2.
+// Operations of two numbers that are computed together with handles: one at a time, and four with AVX2.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,7 @@ struct Divide {
   static double of(double a, double b) { return a / b; }
   WHENCE_LANES(div)
 };
-// The larger (smaller), or a NaN if there is one; compared quietly, because np.maximum gives no warning.
+// The larger (smaller), or a NaN if there is one; quiet comparisons, because np.maximum gives no warning.
 struct Maximum {
   static double of(double a, double b) { return std::isgreater(a, b) || a != a ? a : b; }
 #ifdef WHENCE_AVX2

@@ -1,4 +1,4 @@
-// How values are sorted: NaN last, as NumPy does.
+// The sort order of values: NaN last, as in NumPy.
 #pragma once
 
 namespace whence::tracked {

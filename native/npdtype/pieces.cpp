@@ -17,11 +17,11 @@ namespace whence::tracked {
 namespace {
 
 constexpr int kFlags = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID;
-constexpr npy_intp kPiece = npy_intp{1} << 15;  // cells taken at a time: half a megabyte
+constexpr npy_intp kPiece = npy_intp{1} << 15;  // cells in a piece: half a megabyte
 
 using Part = std::function<void(npy_intp, npy_intp)>;
 
-// A loop in pieces, which whoever has time takes next.
+// A loop in pieces; each thread takes the next one when it is free.
 struct Work {
   const Part& part;
   const npy_intp n;
@@ -33,16 +33,16 @@ struct Work {
   }
 };
 
-// One thread that waits for work. It keeps what it remembers of unions from one loop to the next. It is never
-// destroyed: at the end of the process it is waiting, and nobody may take its lock away from under it.
+// One thread that waits for work. It keeps its cache of unions from one loop to the next. It is never destroyed: at the
+// end of the process it is waiting, and its lock must stay valid.
 class Helper {
  public:
   Helper() {
     std::thread([this] { serve(); }).detach();
   }
 
-  // False if another thread's loop is being helped. Otherwise all is done, by this thread alone if the helper has not
-  // begun meanwhile (another program may have its core).
+  // Returns false if it is helping another thread's loop. Otherwise all is done, by this thread alone if the helper has
+  // not started yet (another program may use its core).
   bool help(npy_intp n, const Part& part) {
     std::unique_lock<std::mutex> mine(in_use_, std::try_to_lock);
     if (!mine.owns_lock()) return false;
@@ -110,7 +110,7 @@ bool several_cores() {
   return several;
 }
 
-// After a fork the child has no helper; a lock that was held stays held, so both are left behind.
+// After a fork the child has no helper thread, and a lock that was held stays held, so both are abandoned.
 void in_child() {
   helper = nullptr;
   new (&making) std::mutex;
@@ -124,7 +124,7 @@ Helper* the_helper() {
     try {
       helper = new Helper;
     } catch (const std::exception&) {
-      return nullptr;  // no more threads: then one does it all
+      return nullptr;  // no more threads: the calling thread does all
     }
   }
   return helper;

@@ -1,5 +1,6 @@
-// matmul and its kin. The values come from NumPy's float64 loop, which uses BLAS, over plain copies that are laid out
-// like the operands, because BLAS rounds differently for other layouts. An output cell comes from its row and column.
+// matmul and related ufuncs. The values come from NumPy's float64 loop, which uses BLAS, over plain copies with the
+// memory layout of the operands, because BLAS rounds differently for other layouts. An output cell comes from its row
+// and column.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +17,7 @@ namespace whence::tracked {
 namespace {
 
 constexpr npy_intp kNumber = sizeof(double);
-constexpr npy_intp kRoom = npy_intp{1} << 20;  // numbers for which the strides of an operand are kept as they are
+constexpr npy_intp kRoom = npy_intp{1} << 20;  // up to so many numbers, the strides of an operand are preserved
 
 // Two axes of an operand in memory; a vector has one of length 1.
 struct Matrix {
@@ -44,7 +45,7 @@ struct Copy {
   npy_intp span(const Matrix& m) const {
     return (std::abs(row_stride) * (m.rows - 1) + std::abs(column_stride) * (m.columns - 1)) / kNumber + 1;
   }
-  // Strides that are small, but of the same kind: adjacent or not, forward or backward, the same axis inside.
+  // Small strides with the same properties: contiguous or not, forward or backward, the same axis inside.
   void compact(const Matrix& m) {
     const bool columns_inside = std::abs(column_stride) <= std::abs(row_stride);
     npy_intp& inner = columns_inside ? column_stride : row_stride;
@@ -63,7 +64,7 @@ struct Copy {
   }
 };
 
-bool same(const Matrix& a, const Matrix& b) {  // b is a, transposed: NumPy then computes one triangle only
+bool same(const Matrix& a, const Matrix& b) {  // b is a transposed: then NumPy computes only one triangle
   return a.data == b.data && a.rows == b.columns && a.columns == b.rows && a.row_stride == b.column_stride &&
          a.column_stride == b.row_stride;
 }
@@ -74,7 +75,7 @@ Handle line(char* first, npy_intp stride, npy_intp n) {
   return cells.finish();
 }
 
-// A handle as a node, so that any two of them fit into one handle.
+// Returns a handle as a node, so that any two of them fit into one handle.
 Handle as_node(Handle h) {
   if (h == 0 || tag(h) == Tag::node) return h;
   return Arena::get().unite(&h, 1);
@@ -84,11 +85,11 @@ struct Sizes {
   npy_intp rows, inner, columns;
 };
 
-// How the dimensions and strides that NumPy passes map onto two matrices and their product.
+// Maps the dimensions and strides that NumPy passes to two matrices and their product.
 struct Form {
   const char* name;
-  int rows, inner, columns;           // places among the core dimensions, -1 if there is none
-  int left[2], right[2], product[2];  // places among the core strides, -1 if there is none
+  int rows, inner, columns;           // indices among the core dimensions, -1 if there is none
+  int left[2], right[2], product[2];  // indices among the core strides, -1 if there is none
   int dimensions() const { return 1 + (rows >= 0) + 1 + (columns >= 0); }
   int strides() const { return 3 + 2 * (dimensions() - 1); }
 };

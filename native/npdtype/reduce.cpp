@@ -16,7 +16,7 @@ namespace {
 
 constexpr npy_intp kHandle = offsetof(Cell, handle);
 
-// Whether our pairwise sum adds in the order of NumPy's: asked once, because a later NumPy may choose another.
+// Whether our pairwise sum adds in the order of NumPy's: checked once, because a later NumPy may use another.
 bool adds_like_numpy(const Plain& plain) {
   static const bool same = [&] {
     constexpr npy_intp most = 1100;
@@ -54,22 +54,23 @@ void gather(Cell* into, Handle before, const char* cells, npy_intp stride, npy_i
   into->handle = all.finish();
 }
 
-// The extreme of `into` and adjacent cells, unless NumPy has to say which: there are two zeros, and many NaNs.
+// Computes the extreme of `into` and contiguous cells, unless NumPy has to decide which: there are two zeros, and many
+// NaNs.
 bool extreme_into(double* into, const Plain& plain, const Cell* cells, npy_intp n, Handle first, uint64_t step,
                   uint64_t* off) {
   const double found = plain.extreme(*into, cells, n, first, step, off);
-  if (found != found) std::feclearexcept(FE_INVALID);  // the processor's word for a NaN; NumPy gives no warning of it
+  if (found != found) std::feclearexcept(FE_INVALID);  // comparing a NaN sets this flag, but NumPy gives no warning
   if (found == 0 || found != found) return false;
   *into = found;
   return true;
 }
 
-// NumPy's loop over the values of adjacent cells; whether their handles are first, first + step, ...
+// Runs NumPy's loop over the values of contiguous cells; returns whether their handles are first, first + step, ...
 bool by_numpy(const Plain& plain, double* into, const Cell* cells, npy_intp n, Handle first, uint64_t step) {
   alignas(64) double values[kChunk];
   char* out = reinterpret_cast<char*>(into);
   bool regular = true;
-  for (npy_intp i = 0; i < n; i += kChunk) {  // np.add alone depends on how many numbers it is given at a time
+  for (npy_intp i = 0; i < n; i += kChunk) {  // only np.add depends on how many numbers it gets at a time
     const npy_intp some = std::min(kChunk, n - i);
     regular &= split(cells + i, some, first + step * static_cast<uint64_t>(i), step, values);
     char* operands[3] = {out, reinterpret_cast<char*>(values), out};
@@ -79,8 +80,8 @@ bool by_numpy(const Plain& plain, double* into, const Cell* cells, npy_intp n, H
   return regular;
 }
 
-// The sets of rows, one after the other. Sets are the same wherever they lie: where a row's handles are the latest row's,
-// moved, so is its set.
+// The sets of rows, one after the other. Sets are independent of their origin: if a row's handles are those of the
+// latest row, moved, so is its set.
 class RowSets {
  public:
   explicit RowSets(npy_intp m) : m_(m) {}
@@ -93,7 +94,7 @@ class RowSets {
     if (moved) return set_ + (first - first_);
     Cell into = {0.0, 0};
     gather(&into, 0, reinterpret_cast<const char*>(row), sizeof(Cell), m_, regular);
-    // Steps shorter than the numbering itself, and the same kind at both ends: the same kind at all of them.
+    // If the step is shorter than the numbering and both ends have the same kind, all handles have that kind.
     const bool short_step = step <= kOrigin || -step <= kOrigin;
     if (regular && short_step && is_interval(first) && kind(first) == kind(last) && into.handle != 0 &&
         tag(into.handle) == Tag::shaped) {
@@ -107,7 +108,7 @@ class RowSets {
 
  private:
   npy_intp m_;
-  uint64_t kind_ = ~uint64_t{0};  // no handle's
+  uint64_t kind_ = ~uint64_t{0};  // not the kind of any handle
   uint64_t step_ = 0;
   Handle first_ = 0, set_ = 0;
 };

@@ -19,7 +19,7 @@ uint64_t hash(const std::vector<Block>& blocks) {
 
 int64_t signed_of(uint64_t x) { return static_cast<int64_t>(x); }
 
-// Whether first, first + step, ..., n of them, are numbers of one tag that do not wrap around on their way.
+// Whether first, first + step, ..., n of them, have one tag and do not wrap around.
 bool stays_shaped(Handle first, uint64_t step, size_t n) {
   const auto last = static_cast<__int128>(first) + static_cast<__int128>(signed_of(step)) * static_cast<int64_t>(n - 1);
   return tag(first) == Tag::shaped && last >= 0 && last < (static_cast<__int128>(1) << 62);
@@ -33,7 +33,7 @@ RunReader::RunReader(uint64_t first, uint64_t size, std::vector<int64_t> dims, s
   for (size_t k = dims_.size(); k-- > 0; cells *= dims_[k]) strides_[k] = cells;
 }
 
-// Keeps what lies in the source. Each interval of a block lies in one source entirely.
+// Keeps the part in the source. Each interval of a block is completely in one source.
 void RunReader::clip(std::vector<Block>& blocks) const {
   size_t kept = 0;
   for (Block b : blocks) {
@@ -51,7 +51,7 @@ void RunReader::clip(std::vector<Block>& blocks) const {
   blocks.resize(kept);
 }
 
-// Absolute blocks, clipped and made disjoint.
+// Returns absolute blocks, clipped and made disjoint.
 RunReader::Placed RunReader::place_blocks(std::vector<Block>& blocks) {
   clip(blocks);
   if (blocks.size() > 1) {
@@ -144,8 +144,8 @@ RunReader::Placed RunReader::place(Handle h) {
   return {};
 }
 
-// Whether a set that has no cell in the source at either end of its way has none in between: each of its intervals is
-// on the same side at both ends.
+// Whether a set that has no cell in the source at both ends of its movement has none in between: each of its intervals
+// is on the same side at both ends.
 bool RunReader::passes_by(Handle a, Handle b) const {
   const Arena& arena = Arena::get();
   if (a == 0 || b == 0) return a == b;
@@ -153,7 +153,7 @@ bool RunReader::passes_by(Handle a, Handle b) const {
   const uint64_t where = arena.shape_place(shape(a) - kConsed);
   for (size_t i = 0; i < arena.size(where); ++i) {
     const Block block = arena.blocks(where)[i];
-    const auto before = [&](uint64_t at) -> uint64_t {  // how many of its intervals come before the source
+    const auto before = [&](uint64_t at) -> uint64_t {  // how many of its intervals are before the source
       const uint64_t start = block.start + at;
       if (start >= first_) return 0;
       return block.count == 1 ? 1 : std::min(block.count, (first_ - start + block.stride - 1) / block.stride);
@@ -163,8 +163,8 @@ bool RunReader::passes_by(Handle a, Handle b) const {
   return true;
 }
 
-// The handles are taken for what they are while they move by one step; only the ends of such a run are looked into. What
-// lies between them cannot differ: shape and origin are affine in between, and being inside a source is convex.
+// Handles are compared as integers while they move by one step; only the ends of such a run are decoded. The handles in
+// between cannot differ: shape and origin are affine in between, and being inside a source is convex.
 size_t RunReader::run(const Cell* cells, size_t i, size_t end, Placed& first, Placed& second) {
   const Handle h = cells[i].handle;
   first = place(h);
@@ -186,7 +186,7 @@ size_t RunReader::run(const Cell* cells, size_t i, size_t end, Placed& first, Pl
   const Handle last = cells[j - 1].handle;
   if (stays_shaped(h, step, j - i) && (is_interval(h) ? is_interval(last) : shape(h) == shape(last))) {
     second = place(cells[i + 1].handle);
-    const auto agrees = [&](size_t n) {  // the last of n cells lies where the first two point to
+    const auto agrees = [&](size_t n) {  // the last of n cells is where the first two predict it
       const Handle there = cells[i + n - 1].handle;
       const Placed p = place(there);
       if (!like_first(p) || (p.pattern == kEmpty && !passes_by(h, there))) return false;
@@ -228,14 +228,14 @@ const std::vector<Box>& RunReader::boxes_at(const Placed& p, std::vector<Box>& o
   } else {
     out.clear();
     boxes_of_interval(p.at, p.at + p.length, dims_, out);
-    // An interval's boxes are disjoint, and as few as they can be.
+    // The boxes of an interval are disjoint, and as few as possible.
   }
   return out;
 }
 
-// Whether boxes a, moving evenly for n - 1 steps, become boxes b, and are the right cells at every step. A box that keeps
-// its extent and stays inside the array holds, at every step, the first one's cells moved by the flat distance of its
-// step. A box that grows does so along one axis, with all axes before it fixed and all after it whole.
+// Whether boxes a, moving evenly for n - 1 steps, become boxes b, and contain the right cells at every step. A box that
+// keeps its extent and stays inside the array contains, at every step, the first box's cells moved by the flat distance
+// of its step. A box that grows does so along one axis, with all axes before it fixed and all after it complete.
 bool RunReader::moves(const std::vector<Box>& a, const std::vector<Box>& b, int64_t step, int64_t growth, size_t n) const {
   if (a.size() != b.size()) return false;
   const int64_t steps = static_cast<int64_t>(n) - 1;
@@ -283,7 +283,7 @@ size_t RunReader::emit(size_t out, const Placed& first, int64_t step, int64_t gr
       const size_t middle = good + (bad - good) / 2;
       (works(middle) ? good : bad) = middle;
     }
-    if (good > 1) works(good);  // tail_ is that of the last length tried
+    if (good > 1) works(good);  // tail_ belongs to the last length that was tried
   }
   const int64_t steps = static_cast<int64_t>(good) - 1;
   const bool moving = good > 1 && (step != 0 || growth != 0);

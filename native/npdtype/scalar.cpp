@@ -1,5 +1,5 @@
 // One tracked cell as a Python object. It is a np.floating, so that NumPy's own functions treat it as a number, and its
-// arithmetic goes through the ufuncs, so that it keeps its lineage.
+// arithmetic uses the ufuncs, so that it keeps its lineage.
 #include "npdtype/api.hpp"
 
 #include <atomic>
@@ -85,7 +85,7 @@ int to_bool(PyObject* self) {
   return cell_of(self).value != 0;
 }
 
-// The number for a text.
+// Returns the number for a string.
 PyObject* told(PyObject* self) {
   ++losses().looks;
   return PyFloat_FromDouble(cell_of(self).value);
@@ -111,7 +111,7 @@ PyObject* format(PyObject* self, PyObject* spec) {
   return value ? PyObject_Format(value.get(), spec) : nullptr;
 }
 
-// tracked(x) for a cell, a tracked array (as np.float64 does for arrays) or a number.
+// tracked(x) for a cell, a tracked array (like np.float64 for arrays) or a number.
 PyObject* create(PyTypeObject*, PyObject* args, PyObject* keywords) {
   PyObject* value = nullptr;
   if (keywords != nullptr && PyDict_GET_SIZE(keywords) != 0) {

@@ -10,11 +10,11 @@ namespace whence::tracked {
 
 namespace {
 
-constexpr size_t kLookBack = 4;        // how many of the latest blocks a new one may join
+constexpr size_t kLookBack = 4;        // a new block may join one of so many latest blocks
 constexpr size_t kSmallList = 8;       // lists up to this length are taken apart
-constexpr uint64_t kTidy = 2048;       // sets of up to so many intervals are brought into a canonical form
-constexpr size_t kConsedBlocks = 256;  // longer lists are not consed
-constexpr size_t kIrregular = 64;      // runs are looked for in anything shorter
+constexpr uint64_t kTidy = 2048;       // sets of up to so many intervals are made canonical
+constexpr size_t kConsedBlocks = 256;  // longer lists are not hash-consed
+constexpr size_t kIrregular = 64;      // runs are always searched in shorter lists
 
 Handle load(const char* p) {
   Handle h;
@@ -28,7 +28,7 @@ Block dense(Block b) {
   return b;
 }
 
-// Whether hash-consing pays: it does not on random data, where every shape is new. A thread that has seen many new
+// Whether hash-consing pays: it does not for random data, where every shape is new. A thread that has seen many new
 // shapes in a row tries only one in 64 until shapes repeat again.
 struct Consing {
   uint32_t misses = 0, skipped = 0;
@@ -123,7 +123,7 @@ void Gatherer::put(Block block) {
   blocks_.push_back(block);
 }
 
-// The block, and again `count` - 1 times, `shift` further each time.
+// Adds the block `count` times, each time `shift` further.
 void Gatherer::add_shifted(Block block, uint64_t shift, uint64_t count) {
   if (count == 1) {
     put(block);
@@ -140,7 +140,7 @@ void Gatherer::add_shifted(Block block, uint64_t shift, uint64_t count) {
     put(block);
   } else if (count <= block.count) {
     for (uint64_t k = 0; k < count; ++k, block.start += shift) put(block);
-  } else {  // the same cells, taken the other way round
+  } else {  // the same cells in the other direction
     for (uint64_t k = 0; k < block.count; ++k) put({block.start + k * block.stride, block.length, shift, count});
   }
 }
@@ -185,7 +185,7 @@ void Gatherer::add_run(Handle first, uint64_t step, uint64_t count) {
   if (count == 1 || step == 0) return add(first);
   const Handle last = first + step * (count - 1);
   if (first != 0 && tag(first) == Tag::shaped && tag(last) == Tag::shaped && shape(first) == shape(last)) {
-    // One set, moved again and again; read from the end where it moves back.
+    // One set, moved repeatedly; read from the end if it moves back.
     const bool back = step >> 63 != 0;
     const Handle from = back ? last : first;
     const uint64_t shift = back ? -step : step;
@@ -208,7 +208,8 @@ void Gatherer::add_run(Handle first, uint64_t step, uint64_t count) {
 void Gatherer::add_all(const char* handles, ptrdiff_t stride, size_t n) {
   const auto at = [=](size_t i) { return load(handles + static_cast<ptrdiff_t>(i) * stride); };
   if (n >= kIrregular) {
-    // Two thirds of the steps change: there is nothing to find. The handles are kept as they are, and read when asked.
+    // If two thirds of the steps change, there is no regularity to find: the handles are stored unchanged, and read when
+    // needed.
     size_t changes = 0;
     for (size_t i = 2; i < n; ++i) changes += (at(i) - at(i - 1)) != (at(i - 1) - at(i - 2));
     if (changes * 3 > n * 2) {
@@ -233,7 +234,7 @@ void Gatherer::add_all(const char* handles, ptrdiff_t stride, size_t n) {
   }
 }
 
-// Equal small sets get equal blocks, whatever way they were put together: that is what makes consing find them.
+// Equal small sets get equal blocks, however they were built, so that hash-consing finds them.
 void Gatherer::tidy() {
   if (blocks_.size() < 2) return;
   uint64_t total = 0;
@@ -260,7 +261,7 @@ Handle Gatherer::finish(bool often) {
 void read(Handle h, std::vector<Block>& out) {
   const Arena& arena = Arena::get();
   std::vector<Handle> left{h};
-  std::unordered_set<uint64_t> seen;  // a node may be reached along very many paths
+  std::unordered_set<uint64_t> seen;  // many paths may lead to the same node
   while (!left.empty()) {
     const Handle x = left.back();
     left.pop_back();

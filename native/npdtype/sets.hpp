@@ -1,4 +1,4 @@
-// Sets of cells: gathered from many handles into one, and read back.
+// Sets of cells: united from many handles into one, and read back.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace whence::tracked {
 
-// Gathers the union of handles. Each thread has one, so that nothing is allocated in the usual case.
+// Collects the union of handles. Each thread has one, so that usually nothing is allocated.
 class Gatherer {
  public:
-  // The thread's own, empty.
+  // Returns the thread's own gatherer, empty.
   static Gatherer& fresh();
 
   void add(Handle h);
-  // The handles first, first + step, ..., `count` of them.
+  // Adds the handles first, first + step, ..., `count` of them.
   void add_run(Handle first, uint64_t step, uint64_t count);
-  // n handles that lie `stride` bytes apart.
+  // Adds n handles that are `stride` bytes apart.
   void add_all(const char* handles, ptrdiff_t stride, size_t n);
-  // `often`: the caller knows that this set will be met again, moved, so that consing pays.
+  // `often`: the caller knows that this set will occur again, moved, so that hash-consing pays.
   Handle finish(bool often = false);
 
  private:
@@ -29,22 +29,22 @@ class Gatherer {
   void tidy();
 
   std::vector<Block> blocks_;
-  std::vector<Handle> nodes_;  // sets too irregular to be taken apart here
+  std::vector<Handle> nodes_;  // sets that are too irregular to be taken apart here
 };
 
-// Whether `block` was taken into `into`, which then holds exactly the cells of both.
+// Merges `block` into `into`, if one block can contain exactly the cells of both; returns whether it did.
 bool absorb(Block& into, const Block& block);
 
-// The blocks of a handle, absolute, which may overlap each other. Throws Forgotten.
+// Reads the blocks of a handle, absolute; they may overlap. Throws Forgotten.
 void read(Handle h, std::vector<Block>& out);
 
-// Sorted, disjoint, not touching.
+// Intervals are sorted, disjoint and not touching.
 struct Interval {
   uint64_t start, end;
 };
 void to_intervals(const std::vector<Block>& blocks, std::vector<Interval>& out);
 
-// Intervals as few blocks: neighbours of one length and one distance are taken together.
+// Converts intervals to few blocks: neighbours of one length and one distance are combined.
 void to_blocks(const std::vector<Interval>& intervals, std::vector<Block>& out);
 
 }  // namespace whence::tracked

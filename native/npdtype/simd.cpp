@@ -27,7 +27,7 @@ void join_plain(const double* values, const Handle* handles, npy_intp n, Cell* c
   for (npy_intp i = 0; i < n; ++i) cells[i] = {values[i], handles[i]};
 }
 
-// NumPy adds up to 128 numbers in eight lanes and halves anything longer at a multiple of eight.
+// NumPy adds up to 128 numbers in eight lanes, and splits longer arrays in half at a multiple of eight.
 constexpr npy_intp kLeaf = 128;
 
 double few(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off) {
@@ -88,7 +88,7 @@ double extreme_plain(double start, const Cell* cells, npy_intp n, Handle first, 
 
 #ifdef WHENCE_AVX2
 
-// Four cells lie in two registers; unpacking makes one of values and one of handles, both in the order 0 2 1 3.
+// Four cells are in two registers; unpacking makes one of values and one of handles, both in the order 0 2 1 3.
 struct Four {
   __m256d values;
   __m256i handles;
@@ -171,7 +171,7 @@ __attribute__((target("avx2"))) double leaf_avx2(const Cell* cells, npy_intp n, 
   return result;
 }
 
-// Sixteen cells at a time, so that four comparisons are under way.
+// Sixteen cells at a time, so that four comparisons run in parallel.
 template <bool large>
 __attribute__((target("avx2"))) double extreme_avx2(double start, const Cell* cells, npy_intp n, Handle first,
                                                     uint64_t step, uint64_t* off) {
@@ -189,7 +189,7 @@ __attribute__((target("avx2"))) double extreme_avx2(double start, const Cell* ce
       expected = _mm256_add_epi64(expected, ahead);
       best[k] = large ? _mm256_max_pd(four[k].values, best[k]) : _mm256_min_pd(four[k].values, best[k]);
     }
-    for (int k = 0; k < lanes; k += 2) {  // one comparison tells whether either is a NaN
+    for (int k = 0; k < lanes; k += 2) {  // one comparison shows whether either is a NaN
       nan = _mm256_or_pd(nan, _mm256_cmp_pd(four[k].values, four[k + 1].values, _CMP_UNORD_Q));
     }
   }

@@ -1,16 +1,16 @@
-// Passes over adjacent cells that read values and look at handles at once. AVX2 where the processor has it, chosen when
-// the module is loaded; the plain versions compute the same.
+// Passes over contiguous cells that read values and check handles at once. They use AVX2 if the processor has it,
+// chosen when the module is loaded; the plain versions compute the same.
 #pragma once
 
 #include "npdtype/api.hpp"
 
 namespace whence::tracked {
 
-// Whether the handles of n cells are first, first + step, ...; their values go to `values`.
+// Returns whether the handles of n cells are first, first + step, ...; writes their values to `values`.
 using Split = bool (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, double* values);
 extern Split split;
 
-// Cells as values and handles apart, and back.
+// Separates cells into values and handles, and joins them again.
 using Separate = void (*)(const Cell* cells, npy_intp n, double* values, Handle* handles);
 using Join = void (*)(const double* values, const Handle* handles, npy_intp n, Cell* cells);
 extern Separate separate;
@@ -20,8 +20,8 @@ extern Join join;
 using Sum = double (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
 extern Sum sum;
 
-// The same check with the largest (smallest) of `start` and the values; NaN where any of them is one. Which zero is
-// taken of 0.0 and -0.0 is not defined.
+// The same check with the largest (smallest) of `start` and the values; NaN if any of them is NaN. Which of 0.0 and
+// -0.0 is returned is not defined.
 using Extreme = double (*)(double start, const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
 extern Extreme largest, smallest;
 

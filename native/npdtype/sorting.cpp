@@ -1,4 +1,4 @@
-// Sorting moves cells with their lineage. Both sorts are stable, whatever kind is asked for.
+// Sorting moves cells with their lineage. Both sorts are stable, for every `kind`.
 #include "npdtype/api.hpp"
 
 #include <algorithm>
@@ -14,17 +14,17 @@ namespace whence::tracked {
 
 namespace {
 
-constexpr npy_intp kFew = 128;  // cells that are compared; more are put into places by the bytes of a key
+constexpr npy_intp kFew = 128;  // up to so many cells are sorted by comparison, more by radix sort
 
-// An integer that orders as `less` does: NaNs last, both zeros the same.
+// Returns an integer key with the order of `less`: NaNs last, both zeros equal.
 uint64_t key_of(double value) {
   if (value != value) return ~uint64_t{0};
-  const auto bits = std::bit_cast<uint64_t>(value + 0.0);  // of -0.0 this makes 0.0
+  const auto bits = std::bit_cast<uint64_t>(value + 0.0);  // converts -0.0 to 0.0
   constexpr uint64_t sign = uint64_t{1} << 63;
   return bits & sign ? ~bits : bits | sign;
 }
 
-// Items in the order of their keys, equal ones as they were; the lowest byte first, bytes that all share not at all.
+// Sorts items by their keys, stable; the lowest byte first, without the bytes that all share.
 template <class Item, class Key>
 void by_bytes(Item* items, npy_intp n, Key key) {
   std::array<std::array<uint32_t, 256>, 8> counts = {};
@@ -78,7 +78,7 @@ int argsort(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const 
   });
 }
 
-// NumPy 2.4 leaves context->method null for sorts, and its own get_loop reads it.
+// NumPy 2.4 leaves context->method null for sorts, but its own get_loop reads it.
 template <PyArrayMethod_StridedLoop* loop>
 int get_loop(PyArrayMethod_Context*, int, int, const npy_intp*, PyArrayMethod_StridedLoop** out, NpyAuxData** data,
              NPY_ARRAYMETHOD_FLAGS* flags) {

@@ -1,4 +1,4 @@
-// Teaching a ufunc tracked operands: which loops it gets, how other operands are promoted, where reductions start.
+// Registers loops for tracked operands with a ufunc, promoters for other operands, and initial values of reductions.
 #include "npdtype/ufuncs.hpp"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 constexpr auto kNoFlags = static_cast<NPY_ARRAYMETHOD_FLAGS>(0);
 
 PyArray_DTypeMeta* dtype_of(int type) {
-  PyArray_Descr* d = PyArray_DescrFromType(type);  // of builtin types, which are never freed
+  PyArray_Descr* d = PyArray_DescrFromType(type);  // a builtin type, which is never freed
   return d ? NPY_DTYPE(d) : nullptr;
 }
 
 bool is_whole(char type) { return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL; }
 
-// Signatures with a float64 input, whose other operands are float64, integers or booleans.
+// Whether a signature has a float64 input, and its other operands are float64, integers or booleans.
 bool fits(const PyUFuncObject* ufunc, const char* types) {
   bool any = false;
   for (int i = 0; i < ufunc->nargs; ++i) {
@@ -91,7 +91,7 @@ int get_loop(PyArrayMethod_Context* context, int, int, const npy_intp*, PyArrayM
   return 0;
 }
 
-// Operands that are not tracked become what the float64 signature has in their place.
+// Operands that are not tracked get the dtypes of the float64 signature.
 int promote(PyObject* object, PyArray_DTypeMeta* const given[], PyArray_DTypeMeta* const signature[],
             PyArray_DTypeMeta* out[]) {
   const auto* ufunc = reinterpret_cast<PyUFuncObject*>(object);
@@ -112,7 +112,7 @@ int promote(PyObject* object, PyArray_DTypeMeta* const given[], PyArray_DTypeMet
     if (signature[i] != nullptr) {
       chosen = signature[i];
     } else if (i < ufunc->nin) {
-      const bool tracked = given[i] == nullptr || given[i] == &DType;  // a reduction's first operand is not known yet
+      const bool tracked = given[i] == nullptr || given[i] == &DType;  // null: a reduction's first operand
       chosen = tracked ? &DType : dtype_of(best[i]);
     }
     Py_XINCREF(chosen);
@@ -149,7 +149,7 @@ int add_promoter(PyObject* ufunc, const std::vector<PyObject*>& dtypes, void* pr
   return capsule ? PyUFunc_AddPromoter(ufunc, tuple.get(), capsule.get()) : -1;
 }
 
-// One loop for a float64 signature and a choice of which of its float64 inputs are tracked.
+// Adds one loop for a float64 signature and a choice of its tracked inputs.
 int add_loop(PyUFuncObject* ufunc, const char* types, unsigned chosen) {
   std::array<PyArray_DTypeMeta*, kMostOperands> dtypes;
   for (int i = 0, number = 0; i < ufunc->nargs; ++i) {

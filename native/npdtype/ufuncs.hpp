@@ -4,7 +4,7 @@
 
 namespace whence::tracked {
 
-// register_ufunc(ufunc) -> how many loops: teaches a ufunc that has float64 loops to take tracked operands.
+// register_ufunc(ufunc) -> number of loops: adds loops for tracked operands to a ufunc that has float64 loops.
 PyObject* register_ufunc(PyObject* module, PyObject* ufunc);
 
 }  // namespace whence::tracked

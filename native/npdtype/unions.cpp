@@ -17,7 +17,7 @@ struct Memo {
     uint64_t shape = ~uint64_t{0}, distance = 0, result = 0;
   };
   uint64_t generation = 0;
-  size_t misses = 0;  // lately; hits take some away
+  size_t misses = 0;  // recently; hits reduce it
   std::vector<Entry> entries;
 
   void refresh() {

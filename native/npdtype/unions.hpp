@@ -1,8 +1,8 @@
-// The union of two handles, which every binary operation does for every cell.
+// The union of two handles, which every binary operation computes for every cell.
 //
-// Sets are the same wherever they lie: (a, b) and (a + t, b + t) have unions that differ by t. So a union is
-// remembered under a's shape and the distance b - a, and a regular operation on a whole array is one entry and one
-// addition a cell.
+// Sets are independent of their origin: the unions of (a, b) and (a + t, b + t) differ by t. So a union is cached by
+// a's shape and the distance b - a, and a regular operation on a whole array needs one entry, and one addition for each
+// cell.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace whence::tracked {
 
-// Neither is empty, they differ, and they are no two intervals that touch.
+// Neither is empty, they differ, and they are not two touching intervals.
 Handle unite_slow(Handle a, Handle b);
 
 inline Handle unite(Handle a, Handle b) {
@@ -30,7 +30,7 @@ inline Handle unite(Handle a, Handle b) {
 
 // The latest union of one loop, kept in registers.
 struct Latest {
-  uint64_t shape = ~uint64_t{0};  // with the tag, and so never that of a handle
+  uint64_t shape = ~uint64_t{0};  // includes the tag, so it is never that of a handle
   uint64_t distance = 0;
   uint64_t result = 0;  // relative to a
 
@@ -47,8 +47,8 @@ struct Latest {
   }
 };
 
-// Around a block of n unions: says afterwards whether the thread's unions repeat. Where they do not, they are no longer
-// brought into a canonical form but kept as pairs and nodes.
+// Wraps a block of n unions, and notes afterwards whether the thread's unions repeat. If they do not, unions are no
+// longer made canonical but stored as pairs and nodes.
 class Repetition {
  public:
   explicit Repetition(size_t n);

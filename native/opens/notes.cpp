@@ -17,12 +17,12 @@ namespace opens {
 namespace {
 
 constexpr std::size_t kLongest = 4096;
-constexpr long long kLargest = 1LL << 30;  // beyond, what a file held before it is changed is left unknown
+constexpr long long kLargest = 1LL << 30;  // the previous content of larger files that are changed is not recorded
 constexpr std::size_t kRemembered = 1 << 12;
 
-char notes[kLongest], project[kLongest];  // the latter with a slash at its end
+char notes[kLongest], project[kLongest];  // the latter ends with a slash
 std::size_t project_size = 0;
-std::atomic<int> state{0};  // 0: not looked yet, 1: to be noted, 2: not
+std::atomic<int> state{0};  // 0: not checked yet, 1: note files, 2: do not
 std::atomic<std::uint64_t> remembered[kRemembered];
 
 int open_directly(int directory, const char* path, int flags, int mode = 0) {
@@ -31,7 +31,7 @@ int open_directly(int directory, const char* path, int flags, int mode = 0) {
 
 void close_directly(int descriptor) { syscall(SYS_close, descriptor); }
 
-struct Text {  // what is put together stays within its room, or is not used
+struct Text {  // a string of limited size; if it does not fit, it is not used
   char held[3 * kLongest];
   std::size_t size = 0;
   bool full = false;
@@ -73,7 +73,7 @@ void write_note(const char* kind, const char* path, const Text& value) {
   if (line.full || value.full) return;
   const int place = open_directly(AT_FDCWD, notes, O_WRONLY | O_APPEND | O_CREAT, 0600);
   if (place < 0) return;
-  syscall(SYS_write, place, line.held, line.size);  // one write: programs that run side by side share the file
+  syscall(SYS_write, place, line.held, line.size);  // one write, because programs that run in parallel share the file
   close_directly(place);
 }
 
@@ -89,7 +89,7 @@ bool is_first(const char* kind, const char* path, const Text& value) {
   return remembered[hash % kRemembered].exchange(hash, std::memory_order_relaxed) != hash;
 }
 
-// The real path of an open file; false if it has none, or one that is too long.
+// Finds the real path of an open file; returns false if it has none, or it is too long.
 bool path_of(int descriptor, char* path) {
   char link[40] = "/proc/self/fd/";
   Text digits;
@@ -103,7 +103,7 @@ bool path_of(int descriptor, char* path) {
 
 bool is_inside(const char* path) { return std::strncmp(path, project, project_size) == 0; }
 
-// Hidden files, those of a log and caches of Python are none that are recorded.
+// Hidden files, files of a log and Python caches are not recorded.
 bool is_hidden(const char* path) {
   for (const char* part = path + project_size;;) {
     const char* end = std::strchr(part, '/');
@@ -118,7 +118,7 @@ bool is_hidden(const char* path) {
 
 bool is_of_interest(const char* path) { return is_inside(path) && !is_hidden(path); }
 
-// Whether a process of the run noted what begins so.
+// Whether a process of the run noted a line that begins like this.
 bool is_noted(const Text& wanted) {
   const int place = open_directly(AT_FDCWD, notes, O_RDONLY);
   if (place < 0) return false;
@@ -161,7 +161,7 @@ void note_content(const char* path, const struct stat& before) {
   write_note("was", path, value);
 }
 
-// A file that is about to change or go: what it holds is noted if the run made, or makes now, use of it.
+// A file is about to change or disappear: its content is noted if the run used it, or uses it now.
 void before_change(const char* path, const struct stat& found, bool uses) {
   if (!S_ISREG(found.st_mode) || is_hidden(path)) return;
   if (uses) {
@@ -200,7 +200,7 @@ __attribute__((constructor)) void begin() {
   write_note("native", path, process);
   struct stat found;
   if (size > 0 && is_of_interest(path) && stat(path, &found) == 0 && S_ISREG(found.st_mode)) {
-    Text value;  // a program of the project is part of what the result depends on
+    Text value;  // the result depends on a program of the project, too
     value.stamp(found);
     write_note("read", path, value);
   }
@@ -213,7 +213,7 @@ bool is_active() {
   return state == 1 && !getenv("WHENCE_RUN_PAUSED");
 }
 
-// As `purpose` in `_audit/sitecustomize.py`: what begins with an empty file makes no use of the old one.
+// Like `purpose` in `_audit/sitecustomize.py`: a file that is truncated on opening is not used.
 Purpose purpose_of(int flags) {
   if (flags & (O_PATH | O_DIRECTORY)) return {false, false};
   const bool is_empty = flags & O_TRUNC || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
@@ -222,7 +222,7 @@ Purpose purpose_of(int flags) {
 
 Purpose purpose_of(const char* mode) {
   bool is_empty = false, writes = false;
-  for (; *mode && *mode != ','; ++mode) {  // behind a comma follows the name of an encoding
+  for (; *mode && *mode != ','; ++mode) {  // the name of an encoding follows a comma
     is_empty |= *mode == 'w' || *mode == 'x';
     writes |= std::strchr("wax+", *mode) != nullptr;
   }
@@ -232,7 +232,7 @@ Purpose purpose_of(const char* mode) {
 void before_open(int directory, const char* path, Purpose purpose) {
   if (!purpose.writes) return;
   const int place = open_directly(directory, path, O_PATH);
-  if (place < 0) return;  // there is nothing yet
+  if (place < 0) return;  // the file does not exist yet
   char real[kLongest];
   struct stat found;
   if (path_of(place, real) && is_inside(real) && fstat(place, &found) == 0) before_change(real, found, purpose.uses);

@@ -1,14 +1,14 @@
-// What a process notes about the files of the project that it opens, as `_audit/sitecustomize.py` does for Python.
+// Notes the files of the project that a process opens, as `_audit/sitecustomize.py` does for Python.
 //
-// It runs inside other people's programs, between any two of their calls, also in signal handlers: it takes no memory
-// from the heap, makes system calls directly, leaves errno alone, and gives up silently.
+// It runs inside other programs, between any two of their calls, also in signal handlers: it does not use the heap,
+// makes system calls directly, preserves errno, and fails silently.
 #pragma once
 
 #include <sys/types.h>
 
 namespace opens {
 
-// What opening a file is for: to make use of its content, to write another.
+// The purpose of opening a file: to use its content, to write to it.
 struct Purpose {
   bool uses;
   bool writes;
@@ -18,11 +18,11 @@ bool is_active();
 Purpose purpose_of(int flags);
 Purpose purpose_of(const char* mode);
 
-// Before a file is opened that may be written: what it holds now may be what the run read.
+// Called before a file is opened that may be written: its present content may be what the run read.
 void before_open(int directory, const char* path, Purpose purpose);
 void after_open(int descriptor, Purpose purpose);
 
-// A name that goes away; the real path that it stands for is kept until it is known whether it did.
+// A name that is about to disappear, with its real path, until it is known whether it did.
 struct Name {
   char path[4096];
   bool known = false;

@@ -1,7 +1,8 @@
-// The functions of the C library that open, rename, remove and run files, for `whence run` to see what programs read.
+// Wrappers of the C library functions that open, rename, remove and run files, so that `whence run` sees what programs
+// read.
 //
-// They are defined under other names, with the real ones as assembler names: headers declare the real ones differently
-// from one C library to another. Each does what the original does, and notes it.
+// They are defined under other names, with the real names as assembler names, because headers declare the real ones
+// differently in different C libraries. Each calls the original, and notes the file.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ Function* original(Function*& held, const char* name) {
   return held;
 }
 
-struct Kept {  // errno is the program's
+struct Kept {  // preserves the program's errno
   int value = errno;
   ~Kept() { errno = value; }
 };
@@ -132,7 +133,7 @@ OPEN(our_open64, "open64")
 OPENAT(our_openat, "openat")
 OPENAT(our_openat64, "openat64")
 
-// What programs call that were compiled with checks of their arguments.
+// Functions that programs call if they were compiled with argument checks.
 #define OPEN_2(name, real)                                                                                      \
   EXPORTED(int, name, real, const char*, int)                                                                   \
   int name(const char* path, int flags) {                                                                       \
@@ -242,7 +243,7 @@ int our_linkat(int from, const char* source, int to, const char* target, int fla
                [&] { return original(next, "linkat")(from, source, to, target, flags); });
 }
 
-// Programs that are started: whether this library can be loaded into them is looked at afterwards.
+// Programs that are started: it is checked afterwards whether this library can be loaded into them.
 
 EXPORTED(int, our_execve, "execve", const char*, char* const*, char* const*)
 int our_execve(const char* path, char* const* arguments, char* const* environment) {

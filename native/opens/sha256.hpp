@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of a file, without memory from the heap: it runs inside other people's programs.
+// SHA-256 (FIPS 180-4) of a file, without the heap, because it runs inside other programs.
 #pragma once
 
 #include <cstddef>

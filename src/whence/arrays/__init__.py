@@ -1,4 +1,4 @@
-"""Relations from NumPy: known operations, annotated runs, and what was learned from earlier ones."""
+"""Lineage of NumPy arrays: rules for known operations, traced runs, the tracked dtype, and reuse of earlier lineage."""
 
 from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, register_ufuncs, tracked, values
 from whence.arrays.dtype.lineage import relation_of

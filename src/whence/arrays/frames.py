@@ -1,7 +1,7 @@
 """Relational operations on tables, with the lineage of every cell: group-by, join, filter, one-hot, added columns.
 
-A table is a two-dimensional array or a pandas frame: rows and columns are its axes. Each operation returns its result
-with a relation for each table it read; `log.tables.filter_rows(table, mask)` records the same.
+A table is a two-dimensional array or a pandas frame: its axes are rows and columns. Each operation returns its result
+with one relation for each table that it read; `log.tables.filter_rows(table, mask)` also records them.
 
 >>> import numpy as np
 >>> done = filter_rows(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]), [True, False, True])
@@ -50,7 +50,7 @@ def _shape_of_table(table: Any) -> tuple[int, int]:
 
 
 def _column_position(table: Any, column: Column) -> int:
-    """The position of a column: its number, or in a frame its name."""
+    """Return the index of a column, given as its index or, in a frame, as its name."""
     if _is_frame(table):
         found = [i for i, name in enumerate(table.columns) if name == column]
         if len(found) > 1:
@@ -73,7 +73,9 @@ def _values_of_column(table: Any, position: int) -> Any:
 
 
 def _keys(table: Any, position: int) -> Any:
-    """The values of a column as keys: where some are missing, pandas would round whole numbers to floats."""
+    """Return the values of a column as keys. Nullable columns with missing values become objects, because pandas would
+    convert their integers to floats, which rounds large ones.
+    """
     if not _is_frame(table):
         return _values_of_column(table, position)
     column = table.iloc[:, position]
@@ -81,13 +83,14 @@ def _keys(table: Any, position: int) -> Any:
 
 
 def _keys_and_codes(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
-    """The distinct keys in order, missing ones as one key at the end, and of each array the number of each key.
+    """Return the distinct keys in order, with all missing values as one last key, and for each array the index of each
+    key.
 
     >>> keys, (left, right) = _keys_and_codes("k", np.array(["b", None, "a"], object), np.array(["a", "c"], object))
     >>> keys.tolist(), left.tolist(), right.tolist()
     (['a', 'b', 'c', None], [1, 3, 0], [0, 2])
     """
-    alike = len({each.dtype.kind for each in values}) == 1  # else NumPy would make 1.0 of 1, and text of both
+    alike = len({each.dtype.kind for each in values}) == 1  # otherwise NumPy converts 1 to 1.0, or both to strings
     every = np.concatenate([each if alike else each.astype(object) for each in values])
     missing = _missing(every) if every.dtype == object else np.zeros(len(every), bool)
     try:
@@ -105,7 +108,7 @@ def _keys_and_codes(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
 
 
 def _missing(values: Any) -> Any:
-    """Whether each is None, NaN, or what pandas puts in their place."""
+    """Whether each value is None, NaN, or the missing value of pandas."""
     return np.array([each is None or type(each).__name__ in ("NAType", "NaTType")
                      or (isinstance(each, float) and each != each) for each in values], bool)  # fmt: skip
 
@@ -115,12 +118,12 @@ def _take_rows(table: Any, rows: Ints) -> Any:
 
 
 def _picked_rows(rows: Ints, in_rows: int) -> Factor:
-    """The factor of rows picked by number; none picked, none."""
+    """Return the factor that selects these rows; it is empty if there are no rows."""
     return gathered(0, 0, rows, in_rows) if len(rows) else factor([0], [0], [])
 
 
 def _deciding(out_shape: tuple[int, int], in_shape: tuple[int, int], rows: Factor, column: int) -> Relation:
-    """The same rows, but the cells of the column that decided about them."""
+    """Return the selection lineage: each output cell comes from the cell of `column` in its input rows."""
     every = factor([1], [], [row((0, out_shape[1] - 1))])
     return product(out_shape, in_shape, [rows, every, factor([], [1], [row((column, column))])])
 
@@ -173,7 +176,7 @@ def add_columns(
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Neighbouring numbers as intervals."""
+    """Return neighbouring integers as intervals."""
     found: list[tuple[int, int]] = []
     for each in numbers:
         if found and found[-1][1] == each - 1:
@@ -295,7 +298,7 @@ def _joined_table(left: Any, right: Any, left_rows: Ints, right_rows: Ints, othe
 
 
 def _matches(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """The numbers of the rows whose keys are equal, in the left one's order, then the right one's."""
+    """Return the indices of the rows whose keys are equal, in the order of the left table, then of the right one."""
     order = np.argsort(right, kind="stable")
     start = np.searchsorted(right[order], left, "left")
     count = np.searchsorted(right[order], left, "right") - start

@@ -1,6 +1,6 @@
-"""Previews of arrays: least, greatest and mean value of each tile, so that a hot spot or a NaN stays visible.
+"""Previews of arrays: the least, greatest and mean value of each tile, so that a hot spot or a NaN stays visible.
 
-A small array is kept cell by cell, in its own dtype. A larger one is divided into tiles of equal sides.
+A small array is stored cell by cell, in its own dtype. A larger one is divided into tiles of equal sides.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from whence.errors import BadType, Damaged
 
 MAGIC: Final = b"\x89WHV\x01"
-TILES: Final = 1 << 14  # as many as a preview has unless its user says otherwise
+TILES: Final = 1 << 14  # the default for the number of tiles
 MOST_TILES: Final = 1 << 22
-BINS: Final = 48  # of the histogram
-HEADER: Final = 1 << 16  # bytes of it at most
-READ: Final = 1 << 22  # cells that are converted at a time
+BINS: Final = 48  # bins of the histogram
+HEADER: Final = 1 << 16  # the most bytes of the header
+READ: Final = 1 << 22  # cells that are converted to float64 at a time
 
 Show = Literal["min", "mean", "max"]
 Floats = NDArray[np.float64]
@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 class Preview:
     """A preview of an array. A tile has `sides` cells along each axis, fewer at the end of an axis.
 
-    `cells` holds the array itself if tiles are single cells, else None; `finite` is how many numbers of a tile are
-    finite. The other grids are of these, NaN where there are none. `counts` is the histogram of all of them.
+    `cells` is the array itself if tiles are single cells, else None. `finite` counts the finite numbers of each tile.
+    The grids and the histogram `counts` are of finite numbers only; a tile without any is NaN in the grids.
 
     >>> made = preview_of(np.arange(64.0).reshape(8, 8), tiles=4)
     >>> made.sides, made.grid("max").tolist(), made.low, made.high
@@ -51,7 +51,7 @@ class Preview:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it holds every cell."""
+        """Whether it contains every cell."""
         return self.cells is not None
 
     @property
@@ -64,7 +64,7 @@ class Preview:
         return self.grids[("min", "mean", "max").index(show)]
 
     def to_bytes(self) -> bytes:
-        """The preview as a blob holds it."""
+        """Return the preview as the bytes of a blob."""
         header = {
             "shape": list(self.shape), "dtype": self.dtype, "sides": list(self.sides), "low": self.low,
             "high": self.high, "counts": list(self.counts), "exact": self.is_exact,
@@ -80,7 +80,7 @@ def _little(array: NDArray[Any]) -> bytes:
 
 
 def preview_of(values: object, tiles: int = TILES) -> Preview:
-    """The preview of an array of numbers, with at most `tiles` tiles. The array is read once, a part at a time."""
+    """Make the preview of an array of numbers, with at most `tiles` tiles. The array is read once, a part at a time."""
     array: NDArray[Any] = np.asanyarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise BadType(f"a preview needs an array of numbers, not of {array.dtype}: convert it, or leave out preview=")
@@ -96,7 +96,7 @@ def preview_of(values: object, tiles: int = TILES) -> Preview:
 
 
 def _sides(shape: tuple[int, ...], tiles: int) -> tuple[int, ...]:
-    """Sides of tiles, powers of two, such that there are few enough tiles.
+    """Return the sides of the tiles: powers of two that give at most `tiles` tiles.
 
     >>> _sides((1000, 1000), 1 << 14), _sides((3, 8), 100), _sides((2, 100_000), 1000)
     ((8, 8), (1, 1), (1, 256))
@@ -109,7 +109,7 @@ def _sides(shape: tuple[int, ...], tiles: int) -> tuple[int, ...]:
 
 
 def _parts(array: NDArray[Any], side: int) -> list[NDArray[Any]]:
-    """Slices along the first axis, of whole tiles and of about as many cells as are converted at a time."""
+    """Return slices along the first axis, each of complete tiles and of about READ cells."""
     if array.ndim == 0 or array.size == 0:
         return [array]
     cells = array.size // array.shape[0] or 1
@@ -136,14 +136,14 @@ def _tiled(array: NDArray[Any], sides: tuple[int, ...]) -> tuple[NDArray[np.int6
             into.append(reduced(each, starts, reduce))
     finite, least, total, most = (np.concatenate(each) if array.ndim else each[0] for each in found)
     with np.errstate(all="ignore"):
-        mean = np.clip(total / finite, least, most)  # a sum may overflow, and be rounded
+        mean = np.clip(total / finite, least, most)  # a sum may be rounded or overflow
         lost = finite == 0
         grids = tuple(np.where(lost, np.nan, each) for each in (least, mean, most))
     return finite, (grids[0], grids[1], grids[2])
 
 
 def reduced(array: NDArray[Any], starts: list[NDArray[Any]], reduce: np.ufunc) -> NDArray[Any]:
-    """An array reduced along each axis: from each start to the next, the last to the end."""
+    """Reduce an array along each axis, from each start to the next and from the last to the end."""
     with np.errstate(all="ignore"):
         for axis, each in enumerate(starts):
             array = reduce.reduceat(array, each, axis=axis)
@@ -151,10 +151,10 @@ def reduced(array: NDArray[Any], starts: list[NDArray[Any]], reduce: np.ufunc) -
 
 
 def histogram(array: NDArray[Any], low: float, high: float) -> tuple[int, ...]:
-    """How many of the finite numbers of an array lie in each of equal steps from low to high."""
+    """Count the finite numbers of an array in each of BINS equal bins from low to high."""
     counts = np.zeros(BINS, np.int64)
     if array.size:
-        span = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers need not be one
+        span = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers may overflow
         for part in _parts(array, 1):
             numbers = np.asarray(part, dtype=np.float64).ravel()
             numbers = numbers[np.isfinite(numbers)]
@@ -164,7 +164,7 @@ def histogram(array: NDArray[Any], low: float, high: float) -> tuple[int, ...]:
 
 
 def preview_from(data: bytes, title: str) -> Preview:
-    """The preview in a blob; Damaged if that is not one. `title` is what errors call it."""
+    """Read the preview in a blob, and raise Damaged if it is not one. Errors call it `title`."""
     try:
         return _read(data)
     except (ValueError, KeyError, TypeError, OverflowError, zlib.error) as error:

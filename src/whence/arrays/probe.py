@@ -1,11 +1,11 @@
-"""The lineage of a function that cannot be followed: change its input, and see which results change.
+"""Probing: find the lineage of a function that cannot be traced by changing its input and comparing the results.
 
 If a result changes, it certainly depends on the changed cells. If it never changes, it is assumed not to depend on
 them; this is not a proof, so an answer says how many changes were tried.
 
-Three things keep the number of calls small. Many cells are changed at once, and divided only while one of the results
-of interest changes. Few results need few divisions. And if results depend only on neighbours, cells that are far apart
-are changed together, which takes a few calls for an array of any size.
+Three things keep the number of calls small. Many cells are changed at once, and are divided only while one of the
+results of interest changes. Few results of interest need few divisions. And if results depend only on neighbours, cells
+that are far apart are changed together, so that a few calls suffice for an array of any size.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Mask = NDArray[np.bool_]
 Box = tuple[slice, ...]
 
 SCALES = (1e-3, 1.0, 1e3)
-"""How far numbers are changed, as multiples of their spread: a maximum responds only to large changes."""
+"""How much numbers are changed, as multiples of their spread: a maximum responds only to large changes."""
 
 NEIGHBOURS = 15
-"""The most cells on each axis of a window of neighbours."""
+"""The most cells along each axis of a window of neighbours."""
 
 MOST_CALLS = 20_000
 
@@ -94,7 +94,7 @@ class _Probe:
         self._random = np.random.default_rng(seed)
         self._tries = tries
         self.calls = 0
-        self.raised = 0  # of these calls
+        self.raised = 0  # how many of these calls raised an error
         self.result = self._call(self.x)
         self.shape = self.result.shape
         if self._differs(self._call(self.x)).any():
@@ -126,14 +126,16 @@ class _Probe:
         return np.asarray(~same)
 
     def doubt(self) -> str:
-        """Why cells may be missing."""
+        """Say why cells may be missing."""
         raised = f" ({self.raised:,} of them raised an error)" if self.raised else ""
         return f"{self.calls:,} changed inputs were tried{raised}: cells that matter for other values may be missing"
 
     def changed(self, cells: Mask | Box) -> Mask:
-        """The results that change when these cells of the input change; all if the function always raises an error."""
+        """Return the results that change when these cells of the input change; all if the function always raises an
+        error.
+        """
         found, failed = np.zeros(self.shape, bool), 0
-        for scale, sign in itertools.product(SCALES, (1, -1) * self._tries):  # a minimum answers to small numbers alone
+        for scale, sign in itertools.product(SCALES, (1, -1) * self._tries):  # a minimum needs smaller numbers
             x = self.x.copy()
             x[cells] = self._others(x[cells], scale, sign)
             try:
@@ -147,7 +149,7 @@ class _Probe:
         return found if failed < len(SCALES) * 2 * self._tries else np.ones(self.shape, bool)
 
     def _others(self, values: NDArray[Any], scale: float, sign: int) -> NDArray[Any]:
-        """Other numbers of the same type, larger or smaller, each changed on its own."""
+        """Return other numbers of the same type, larger or smaller, each changed by its own amount."""
         if values.dtype == bool:
             return np.asarray(~values if scale == SCALES[0] else self._random.random(values.shape) < 0.5)
         if values.dtype.kind in "iu":
@@ -162,7 +164,7 @@ class _Probe:
     # --- halving
 
     def by_halves(self, wanted: Mask) -> NDArray[np.int64]:
-        """Find all tuples of the wanted results by dividing boxes of the input while they change one."""
+        """Find all tuples of the wanted results by dividing boxes of the input while a wanted result changes."""
         found: list[NDArray[np.int64]] = [np.empty((0, len(self.shape) + self.x.ndim), np.int64)]
         waiting: list[Box] = [tuple(slice(0, side) for side in self.x.shape)] if self.x.size else []
         while waiting:
@@ -181,13 +183,13 @@ class _Probe:
     # --- windows
 
     def by_windows(self, wanted: Mask) -> NDArray[np.int64] | None:
-        """Find all tuples if each result depends only on its neighbours; None if that is not so."""
+        """Find all tuples if each result depends only on its neighbours; return None if it does not."""
         if self.shape != self.x.shape or 0 in self.shape:
             return None
         reach = self._reach()
         if reach is None:
             return None
-        # Between the windows of two cells that are changed together lies a gap, where no change may be felt.
+        # Windows of cells that are changed together must have a gap between them, in which no result may change.
         step = [min(4 * far + 3, side) for far, side in zip(reach, self.shape, strict=True)]
         if np.prod(step) * 2 > self.x.size:
             return None
@@ -203,7 +205,7 @@ class _Probe:
         return np.concatenate(found)
 
     def _reach(self) -> list[int] | None:
-        """How far, on each axis, changes of some single cells reach; None if too far."""
+        """Return how far changes of some single cells reach along each axis; None if too far."""
         reach = [0] * self.x.ndim
         for cell in _spread_out(self.x.shape):
             hit = np.argwhere(self.changed(tuple(slice(at, at + 1) for at in cell)))
@@ -221,6 +223,6 @@ def _halves_of_box(box: Box, axis: int) -> Iterator[Box]:
 
 
 def _spread_out(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The corners, the middle, and some cells between."""
+    """Return the corners, the middle, and some cells between them."""
     marks = [sorted({0, side // 3, side // 2, side - 1}) for side in shape]
     return itertools.islice(itertools.product(*marks), 64)

@@ -1,4 +1,4 @@
-"""The box algebra: compress tuples into rows, ask and compose rows, store them."""
+"""The box algebra: compress tuples into rows, query, compose and store rows."""
 
 from whence.relation._relation import Relation
 from whence.relation.protocol import AskedRelation, RelationLike, Traced

@@ -45,7 +45,7 @@ SELECTIVE = 4
 
 
 def as_shape(shape: Any) -> Shape:
-    """The shape of an array whose cells can be numbered."""
+    """Return the shape; raise BadCells if the array has too many cells."""
     sizes = _as_shape(shape)
     if math.prod(d for d in sizes if d) >= MOST_CELLS:
         raise BadCells(f"an array of shape {sizes} is too large: a relation's arrays have fewer than 2^62 cells")
@@ -72,7 +72,7 @@ class Relation:
         self._table = None if isinstance(held, Stored) else held
         self._count: int | None = None
 
-    # What it is
+    # Properties
 
     @property
     def out_shape(self) -> Shape:
@@ -125,7 +125,7 @@ class Relation:
 
         return html_of(self)
 
-    # Relations that need no tuples
+    # Relations made without tuples
 
     @classmethod
     def identity(cls, shape: Sequence[int] | int) -> Relation:
@@ -165,7 +165,7 @@ class Relation:
                 table.add(1, axes, [(lo, 0) for lo, _ in bounds], [(hi - lo, 0) for lo, hi in bounds])
         return cls(out_shape, in_shape, table)
 
-    # Asking
+    # Questions
 
     def backward(self, cells: Any) -> Selection:
         """The input cells that the given output cells came from.
@@ -212,18 +212,18 @@ class Relation:
 
     @property
     def _fits(self) -> bool:
-        """Whether all rows are in memory, or may be."""
+        """Whether all rows are in memory, or fit into it."""
         return self._table is not None or self._held.numbers <= LOAD_LIMIT
 
     def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
-        """All rows, or those of the given blocks, in one table if they fit into memory."""
+        """Yield all rows, or those of the given blocks, in one table if they fit into memory."""
         if self._fits:
             yield self._in_memory()
         else:
             yield from self._held.pieces(needed)
 
     def _touched(self, given: Selection, backward: bool) -> Iterator[_core.Table]:
-        """Tables that together answer this question: of the few blocks it needs, or of all."""
+        """Return tables that together answer this question: of the few blocks that it needs, or of all."""
         stored = self._held
         view = stored.out_view if backward else stored.in_view
         shape = self._out_shape if backward else self._in_shape
@@ -297,7 +297,7 @@ class Relation:
 
     __hash__ = None  # type: ignore[assignment]  # equal relations may be stored differently
 
-    # Out of boxes again
+    # Expanding
 
     def to_array(self) -> NDArray[np.int64]:
         """The raw tuples, sorted: an array (n, axes of the output + axes of the input).
@@ -379,8 +379,8 @@ class Relation:
 
 
 def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
-    """Pass a frame to the package that knows it, imported by name: imports point down."""
-    found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # it is a frame as well
+    """Pass a frame to whence.spark, which is imported by name because lower layers do not import higher ones."""
+    found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # really a frame
     return found
 
 

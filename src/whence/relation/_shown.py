@@ -1,4 +1,4 @@
-"""A relation as HTML without external files: its sizes, and a picture of where one output cell came from."""
+"""A relation as HTML without external files: its sizes, and a picture of the lineage of one output cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def html_of(relation: Relation) -> str:
-    """A table of its sizes; and for the cell in the middle of the output, the input cells that it came from."""
+    """Return a table of its sizes and, for the cell in the middle of the output, the input cells that it came from."""
     facts = {
         "output": str(relation.out_shape), "input": str(relation.in_shape), "tuples": f"{relation.count():,}",
         "boxes": f"{len(relation):,}",

@@ -1,7 +1,7 @@
 """A block of integers as bytes: the first value, then the rest in the shorter of two codes.
 
-pcodec comes near the entropy of any column of numbers, but stores their distribution. Rice's code stores one small
-number instead, and is optimal for geometric distributions, such as the gaps and runs after a random filter.
+pcodec comes near the entropy of any column of integers, but stores their distribution. Rice's code stores one small
+integer instead, and is optimal for geometric distributions, such as the gaps and runs after a random filter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHORT = "a block holds fewer numbers than its part has rows"
 
 
 def pack(values: Ints) -> bytes:
-    """The bytes of a block.
+    """Return the bytes of a block.
 
     >>> unpack(pack(np.array([7, 7, 9, 8])), 4).tolist()
     [7, 7, 9, 8]
@@ -41,7 +41,7 @@ def pack(values: Ints) -> bytes:
 
 
 def unpack(data: bytes, rows: int) -> Ints:
-    """The integers of a block again; Damaged, with the reason alone, if its bytes hold none."""
+    """Return the integers of a block; raise Damaged, with only the reason, if its bytes are not valid."""
     reader = varint.Reader(data)
     out = np.empty(rows, dtype=np.int64)
     out[0] = reader.read_signed()
@@ -73,10 +73,12 @@ def _unpcodec(data: bytes, out: Ints) -> None:
 
 
 def _rice(values: Ints, below: int) -> bytes | None:
-    """Rice's code: each number's high part as so many zeros and a one, its low bits beside; None if not shorter."""
+    """Return Rice's code: the low bits of each value, then its high part as so many zeros and a one. None if not
+    shorter.
+    """
     least = int(values.min())
     shifted = values - least
-    mean = float(shifted.view(np.uint64).mean())  # beyond 2^53 the values themselves have no exact mean
+    mean = float(shifted.view(np.uint64).mean())  # as unsigned, because a mean of int64 beyond 2^53 is not exact
     if mean >= 1 << MOST_LOW_BITS:
         return None
     guess = max(0, int(mean).bit_length() - 1)

@@ -2,7 +2,7 @@
 
     magic, version | checksum and length of the header | header | directory | blocks
 
-Parts are encoded one by one, so that a relation larger than memory can be written as it is made.
+Parts are encoded one by one, so that a relation larger than memory can be written part by part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A part as it goes into a file: its piece of the header, of the directory and of the blocks."""
+    """An encoded part: its piece of the header, of the directory and of the blocks."""
 
     header: bytes
     directory: bytes
@@ -43,12 +43,12 @@ class Encoded:
 
 
 def dump(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, parts: Iterable[Part]) -> bytes:
-    """A relation as the bytes of its file."""
+    """Return a relation as the bytes of its file."""
     return assemble(out_shape, in_shape, out_view, in_view, [encode(part) for part in parts])
 
 
 def encode(part: Part) -> Encoded:
-    """A part as the bytes of its pieces."""
+    """Encode a part."""
     header, directory, body = bytearray(), b"", b""
     block = columns.block_size(part.lo, part.width, part.rows)
     varint.write(header, part.rows)
@@ -70,7 +70,7 @@ def encode(part: Part) -> Encoded:
 
 
 def assemble(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, parts: Sequence[Encoded]) -> bytes:
-    """The bytes of a file from those of its parts."""
+    """Return the bytes of a file from its encoded parts."""
     header = bytearray()
     for shape in (out_shape, in_shape):
         varint.write_all(header, shape)
@@ -85,7 +85,9 @@ def assemble(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape,
 
 
 def _directory_of_part(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: int) -> bytes:
-    """For each blocked column the lengths and checksums of its blocks; then, if there are several, their bounds."""
+    """Return the lengths and checksums of the blocks of each blocked column and, if there are several blocks, their
+    bounds.
+    """
     sizes = np.array([[len(block) for block in column] for column in blocks], dtype="<u4")
     checks = np.array([[columns.checksum(block) for block in column] for column in blocks], dtype="<u4")
     out = sizes.tobytes() + checks.tobytes()
@@ -96,7 +98,7 @@ def _directory_of_part(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: in
 
 
 def bounding_box(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
-    """The smallest box around some rows of a part: the least and the greatest value of each axis."""
+    """Return the smallest box around some rows of a part: the least and the greatest value of each axis."""
     lo = [columns.spread(column, start, stop) for column in part.lo]
     hi = [low + columns.spread(column, start, stop) for low, column in zip(lo, part.width, strict=True)]
     done = [axis[0] < 0 for axis in part.axes]

@@ -1,9 +1,9 @@
-"""How one column of a part is written: the smallest of a few codes, in blocks that can be read alone.
+"""How one column of a part is encoded: in the shortest of a few codes, in blocks that can be read separately.
 
-CONSTANT and AFFINE columns are two numbers, whatever their length; so is a RUNNING one, a `lo` whose rows each begin
-where the one before ends. INLINE ones are short lists in the header. BLOCKS and GAPS are compressed in blocks of rows;
-GAPS holds, for the `lo` of an axis, the distance from the end of the row before, which is what runs of a sorted axis
-have little of (see docs/reference/format.md).
+CONSTANT and AFFINE columns are two integers, whatever their length. A RUNNING column is a `lo` in which each row begins
+where the one before ends, so its first value suffices. INLINE columns are short lists in the header. BLOCKS and GAPS
+are compressed in blocks of rows. For the `lo` of an axis, GAPS stores the distance from the end of the row before,
+which is small for the runs of a sorted axis (see docs/reference/format.md).
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ Stepped = tuple[int, int]
 Column = Stepped | Ints
 
 USUAL, SMALL, LARGE = 1 << 16, 1 << 13, 1 << 18
-"""Sizes of blocks, in rows: small blocks suit columns that change on the way, large ones regular columns."""
+"""Sizes of blocks in rows. Small blocks suit columns whose statistics change, large ones suit regular columns."""
 
 CLEARLY = 0.999
 """Another block size is used only if it needs less than this fraction of the bytes: reading one row of a large block
-costs more, and so does finding a row of a small one."""
+costs more, and so does finding a row of a small one.
+"""
 
 SAMPLE = 1 << 15
-"""Rows from the middle of a column on which codes are compared."""
+"""Codes are compared on this many rows from the middle of a column."""
 
 WHOLE = 1 << 19
-"""The most rows for which codes are compared on the whole column; otherwise on a large block from its middle."""
+"""Codes are compared on the whole column if it has at most this many rows; else on a large block from its middle."""
 
 INLINE_ROWS = 1 << 10
 
@@ -42,14 +43,16 @@ CONSTANT, AFFINE, INLINE, BLOCKS, GAPS, RUNNING = range(6)
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column ready to be written: its description in the header and its blocks in the body."""
+    """An encoded column: its description in the header, and its blocks in the body."""
 
     header: bytes
     blocks: tuple[bytes, ...]
 
 
 def encode(column: Column, width: Column | None, block: int, *, root: bool = False) -> Coded:
-    """The shortest code of a column; `width` is that of its axis if it is a `lo`; `root`: the axis has no parent."""
+    """Encode a column in its shortest code. For a `lo`, `width` is the width of its axis; `root`: the axis has no
+    parent.
+    """
     if isinstance(column, tuple):
         first, step = column
         out = bytearray([CONSTANT if step == 0 else AFFINE])
@@ -68,7 +71,7 @@ def encode(column: Column, width: Column | None, block: int, *, root: bool = Fal
 
 
 def block_size(lo: Sequence[Column], width: Sequence[Column], rows: int) -> int:
-    """The rows a block that make a part the smallest."""
+    """Return the number of rows in a block that makes a part smallest."""
     if rows <= SMALL:
         return USUAL
     part = slice(0, rows) if rows <= WHOLE else slice(rows // 2 - LARGE // 2, rows // 2 + LARGE // 2)
@@ -95,7 +98,7 @@ def block_size(lo: Sequence[Column], width: Sequence[Column], rows: int) -> int:
 
 
 def best_code(column: Ints, width: Column | None) -> int:
-    """Whether a column is shorter as it is or, if it is a `lo`, as gaps: judged on rows from the middle."""
+    """Whether a column is shorter as BLOCKS or, if it is a `lo`, as GAPS; decided on rows from the middle."""
     if width is None:
         return BLOCKS
     start = max(0, len(column) // 2 - SAMPLE // 2)
@@ -119,7 +122,7 @@ def _coded(code: int, column: Ints, width: Column | None, block: int) -> Coded:
 
 
 def gaps(lo: Ints, width: Column) -> Ints:
-    """From each row of a block to the next, how many indices lie between them; the first row as it is.
+    """Return how many indices are between each row of a block and the next; the first row is unchanged.
 
     >>> gaps(np.array([3, 7, 8]), (1, 0)).tolist()
     [3, 2, -1]
@@ -130,16 +133,18 @@ def gaps(lo: Ints, width: Column) -> Ints:
 
 
 def _runs_on(lo: Ints, width: Column) -> bool:
-    """Whether each row begins where the one before ends; looked at piece by piece, to stop early in little memory."""
+    """Whether each row begins where the one before ends. It is checked piece by piece, to stop early and save
+    memory.
+    """
     for start, stop in block_rows(len(lo), USUAL):
-        piece = lo[start : stop + 1]  # with the first row of the next piece
+        piece = lo[start : stop + 1]  # includes the first row of the next piece
         if gaps(piece, spread(width, start, start + len(piece)))[1:].any():
             return False
     return True
 
 
 def fill(gap: Ints, width: Ints) -> Ints:
-    """One block of `lo` again from its gaps.
+    """Return one block of `lo` from its gaps.
 
     >>> fill(np.array([3, 2, -1]), np.array([1, 1, 1])).tolist()
     [3, 7, 8]
@@ -150,7 +155,7 @@ def fill(gap: Ints, width: Ints) -> Ints:
 
 
 def run_on(first: int, width: Ints) -> Ints:
-    """A running `lo`: each row begins where the one before ends.
+    """Return a running `lo`: each row begins where the one before ends.
 
     >>> run_on(3, np.array([1, 0, 4])).tolist()
     [3, 5, 6]
@@ -162,7 +167,7 @@ def run_on(first: int, width: Ints) -> Ints:
 
 
 def spread(column: Column, start: int, stop: int) -> Ints:
-    """Rows start..stop of a column as an array."""
+    """Return rows start..stop of a column as an array."""
     if isinstance(column, tuple):
         first, step = column
         return first + step * np.arange(start, stop, dtype=np.int64)
@@ -170,27 +175,27 @@ def spread(column: Column, start: int, stop: int) -> Ints:
 
 
 def read_header(reader: varint.Reader, rows: int) -> tuple[int, Column | None]:
-    """The code of a column, and the column itself unless it lies in blocks."""
+    """Read the code of a column, and the column itself, unless it is in blocks."""
     code = reader.read()
-    if code in (CONSTANT, RUNNING):  # of a running column, its first value: the rest follows from the widths
+    if code in (CONSTANT, RUNNING):  # the rest of a running column follows from the widths
         return code, (reader.read_signed(), 0)
     if code == AFFINE:
         return code, (reader.read_signed(), reader.read_signed())
     if code == INLINE:
         steps = [reader.read_signed() for _ in range(rows)]
-        return code, np.cumsum(np.array(steps, dtype=np.int64))  # a sum that does not fit becomes a row out of bounds
+        return code, np.cumsum(np.array(steps, dtype=np.int64))  # on overflow, the row is out of bounds
     if code in (BLOCKS, GAPS):
         return code, None
     raise Damaged(f"a column has the unknown code {code}")
 
 
 def checksum(data: bytes | bytearray | memoryview) -> int:
-    """What guards a block or a header against damage."""
+    """Return the checksum of a block or a header."""
     return zlib.crc32(data)
 
 
 def block_rows(rows: int, block: int) -> Iterator[tuple[int, int]]:
-    """The row ranges of the blocks of a part."""
+    """Yield the row ranges of the blocks of a part."""
     return ((start, min(start + block, rows)) for start in range(0, rows, block))
 
 

@@ -1,4 +1,4 @@
-"""Composition: row by row where rows stay rows, and by joining tuples where they do not."""
+"""Composition: row by row if the result can be stored as rows, otherwise by joining tuples."""
 
 from __future__ import annotations
 
@@ -25,32 +25,34 @@ from whence.selection import Selection
 
 FEW_PAIRS = 8
 MOST_PAIRS = 1 << 10
-"""At most this many pairs of rows are joined one by one at first, and at most this many if there is no other way."""
+"""At most FEW_PAIRS pairs of rows are joined one by one at first, and at most MOST_PAIRS if there is no other way."""
 
 MOST_PRODUCTS = 1 << 20
 FEW_BOXES = 16
-"""Limits of rows and of different boxes for looking for rows without dependent axes."""
+"""Limits of the rows, and of the different boxes, for which rows without dependent axes are searched."""
 
 JOIN_CHUNK = 1 << 22
 
 MOST_TUPLES = 1 << 26
-"""The most tuples of a step of a program that are joined, which takes seconds."""
+"""The most tuples that are joined in one step of a program; that takes seconds."""
 
 
 def compose(outer: Relation, inner: Relation) -> Relation:
-    """C <- A from C <- B and B <- A."""
+    """Compose C <- B and B <- A to C <- A."""
     found = composed_rows(outer, inner)
     return found[0] if found is not None and len(found) == 1 else _by_tuples(outer, inner)
 
 
 def compose_side_by_side(outer: Relation, inner: Relation) -> list[Relation]:
-    """The same as a few relations that may share tuples, where one would have to be made tuple by tuple."""
+    """Compose to a few relations that may share tuples, if one relation could only be made tuple by tuple."""
     found = composed_rows(outer, inner)
     return [_by_tuples(outer, inner, MOST_TUPLES)] if found is None else found
 
 
 def composed_rows(outer: Relation, inner: Relation) -> list[Relation] | None:
-    """The composition without tuples: as relations that may share some; None where rows do not stay rows."""
+    """Compose without expanding tuples, to relations that may share some; None if the result cannot be stored as
+    rows.
+    """
     if not len(outer) or not len(inner):
         return [Relation.empty(outer.out_shape, inner.in_shape)]
     if _is_reshape(outer):
@@ -64,7 +66,7 @@ def composed_rows(outer: Relation, inner: Relation) -> list[Relation] | None:
 
 
 def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], list[Relation]]]:
-    """How relations of so many rows can be composed, the cheapest first; each may find that rows do not stay rows."""
+    """Yield the ways to compose relations of so many rows, the cheapest first. Each may raise NoForm."""
     if outer == 1:
         yield _through_outer_boxes
     if inner == 1:
@@ -77,12 +79,12 @@ def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], lis
 
 
 def _substituted_backwards(outer: Relation, inner: Relation) -> list[Relation]:
-    """The same where the inner relation gives each of its cells to one cell."""
+    """Substitute in the other direction, if each input cell of the inner relation has one output cell."""
     return [each.inverse for each in substituted(inner.inverse, outer.inverse)]
 
 
 def _is_reshape(relation: Relation) -> bool:
-    """Whether it is one row that takes each cell to the cell of the same number, in the order of memory."""
+    """Whether the relation is one row in which each cell comes from the cell with the same flat index."""
     out, into = relation._views
     if len(relation) != 1 or out != into:
         return False
@@ -94,7 +96,7 @@ def _is_reshape(relation: Relation) -> bool:
 
 
 def _relabelled(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
-    """The same tuples between arrays of other shapes with as many cells, whose cells are numbered in the same way."""
+    """Return the same tuples between arrays of other shapes with as many cells, by flat index."""
     if (relation.out_shape, relation.in_shape) == (out_shape, in_shape):
         return relation
     table = _core.Table(out_shape, in_shape, *relation._views)
@@ -104,12 +106,12 @@ def _relabelled(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relati
 
 
 def _full(shape: Shape) -> Tuples:
-    """The bounds of every axis from end to end."""
+    """Return the bounds of the whole of every axis."""
     return np.array([(0, side - 1) for side in shape], np.int64).reshape(-1, 2)
 
 
 def is_whole(relation: Relation) -> bool:
-    """Whether it is the one row that takes every cell from every cell."""
+    """Whether it is one row in which every cell comes from every cell."""
     if len(relation) != 1:
         return False
     (part,) = relation.parts()
@@ -119,9 +121,9 @@ def is_whole(relation: Relation) -> bool:
 
 
 def _through_inner_boxes(outer: Relation, inner: Relation) -> list[Relation]:
-    """C <- A if the inner rows take every cell of a box from every cell of another box, as in `x / x.max()`.
+    """Compose if in each inner row, every cell of a box comes from every cell of another box, as in `x / x.max()`.
 
-    Everything that reaches the one box comes from all of the other, so one question to the outer relation is enough,
+    Everything that reaches the first box comes from all of the second, so one question to the outer relation is enough,
     however many rows it has.
     """
     pairs = _as_products(inner)
@@ -130,14 +132,16 @@ def _through_inner_boxes(outer: Relation, inner: Relation) -> list[Relation]:
 
 
 def _through_outer_boxes(outer: Relation, inner: Relation) -> list[Relation]:
-    """C <- A where the outer rows take every cell of a box from every cell of another box."""
+    """Compose if in each outer row, every cell of a box comes from every cell of another box."""
     pairs = _as_products(outer.inverse)
     boxes = [_products(out[None], inner.backward(middle).boxes) for middle, out in pairs]
     return [_of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)]
 
 
 def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]]:
-    """Output cells, and the box of input cells (under their view) that all of them come from; NoForm if axes depend."""
+    """Return output cells with the box of input cells (in their view) that they all come from; NoForm if axes
+    depend.
+    """
     parts = relation.parts() if len(relation) <= MOST_PRODUCTS else []
     if not parts or any(parent >= 0 for part in parts for parent, _, _ in part.axes):
         raise NoForm
@@ -165,7 +169,7 @@ def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]]:
 
 
 def _products(out: Tuples, into: Tuples) -> Tuples:
-    """Every box of `out` (n, axes, 2) beside every box of `into`."""
+    """Combine every box of `out` (n, axes, 2) with every box of `into`."""
     return np.concatenate([np.repeat(out, len(into), axis=0), np.tile(into, (len(out), 1, 1))], axis=1)
 
 
@@ -199,12 +203,12 @@ def _by_rows(outer: Relation, inner: Relation) -> list[Relation]:
 
 
 def _keeps_apart(outer: Relation, inner: Relation) -> bool:
-    """Whether every pair of cells is connected by one cell in the middle: rows that were disjoint stay so."""
+    """Whether every pair of cells is connected by only one cell in the middle, so that disjoint rows stay disjoint."""
     return (len(outer) == 1 and single_valued(outer, "ba")) or (len(inner) == 1 and single_valued(inner, "ab"))
 
 
 def single_valued(relation: Relation, order: str) -> bool:
-    """Whether the cells of one side (a: input, b: output, the first of the two) each have one cell on the other.
+    """Whether each cell of one side (a: input, b: output; the first letter) has one cell on the other side.
 
     The relation has one box.
     """
@@ -233,7 +237,7 @@ def union(relations: Sequence[Relation]) -> list[Relation] | None:
 
 
 def same_rows(first: Relation, second: Relation) -> bool:
-    """Whether two relations hold the same rows; if not, they may still hold the same tuples."""
+    """Whether two relations have the same rows; if not, they may still have the same tuples."""
     if len(first) != len(second) or first._views != second._views or len(first) > MOST_PAIRS:
         return False
     names = [(side, i) for side, view in zip("ba", first._views, strict=True) for i in range(len(view))]
@@ -242,7 +246,7 @@ def same_rows(first: Relation, second: Relation) -> bool:
 
 
 def _forests(relation: Relation, out: str, into: str) -> Iterator[Forest]:
-    """Each row as a forest of axes named (out, 0), (out, 1), ..., (into, 0), ..."""
+    """Yield each row as a forest of axes named (out, 0), (out, 1), ..., (into, 0), ..."""
     count = len(relation._views[0])
     names = [(out, i) for i in range(count)] + [(into, i) for i in range(len(relation._views[1]))]
     for part in relation.parts():
@@ -258,12 +262,12 @@ def _bounds_of_row(part: Part, row: int, names: list[tuple[str, int]]) -> Iterat
 
 
 def _too_steep(bound: Bound) -> bool:
-    """Whether a bound's numbers leave the range that the compiled core computes in."""
+    """Whether a bound's integers exceed the range of the compiled core."""
     return max(abs(bound.lo), abs(bound.hi), abs(bound.p), abs(bound.q)) >= 1 << 62
 
 
 def _overlapping(forests: list[Forest], names: list[tuple[str, int]]) -> bool:
-    """Whether two rows might share a tuple: stored rows never do."""
+    """Whether two rows might share a tuple, which stored rows must not."""
     if len(forests) < 2:
         return False
     if not names:
@@ -275,7 +279,7 @@ def _overlapping(forests: list[Forest], names: list[tuple[str, int]]) -> bool:
 
 
 def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -> Relation:
-    """Joined through the cells in the middle, in chunks."""
+    """Join through the cells in the middle, in chunks."""
     out_size, mid_size, in_size = (math.prod(s) for s in (outer.out_shape, outer.in_shape, inner.in_shape))
     cells = _flat_pairs(outer, out_size, mid_size)
     edges = _flat_pairs(inner, mid_size, in_size)
@@ -312,7 +316,7 @@ def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -
 
 
 def _flat_pairs(relation: Relation, outs: int, ins: int) -> Tuples:
-    """The tuples as pairs of flat indices, sorted."""
+    """Return the tuples as pairs of flat indices, sorted."""
     tuples = relation.to_array()
     count = len(relation.out_shape)
     sides = ((tuples[:, :count], relation.out_shape), (tuples[:, count:], relation.in_shape))
@@ -324,7 +328,7 @@ def _flat_pairs(relation: Relation, outs: int, ins: int) -> Tuples:
 
 
 def _unravelled(flat: Tuples, shape: tuple[int, ...]) -> Tuples:
-    """Flat indices as indices of a shape."""
+    """Return flat indices as indices of a shape."""
     if not shape:
         return np.empty((len(flat), 0), np.int64)
     return np.stack(np.unravel_index(flat, shape), axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Raw tuples to rows: ProvRC as one rule for every axis, under the layout that needs the fewest rows."""
+"""Compress raw tuples to rows: ProvRC with the same rule for every axis, in the layout that needs the fewest rows."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ FEW_ROWS = 8
 """With fewer rows than this, no better layout is tried."""
 
 SAMPLE = 1 << 14
-"""How many tuples a layout is tried on."""
+"""The number of tuples on which a layout is tried."""
 
 CLEARLY = 0.95
 """Another layout is used only if it costs less than this fraction of the natural one."""
 
 ROW_COST = 1
-"""The cost of a row besides its bytes, because questions take time for rows."""
+"""The cost of a row in addition to its bytes, because each row takes time in questions."""
 
 MORE_ROWS = 1.05
-"""How many times as many rows as the natural layout a smaller one may have."""
+"""A smaller layout may have at most this many times the rows of the natural one."""
 
 KEY_LIMIT = 1 << 63
 
 Keys = NDArray[np.uint64]
 
 FEW_TUPLES = 1 << 12
-"""How many tuples of a sample show how many rows a layout takes."""
+"""The number of tuples in a sample that shows how many rows a layout needs."""
 
 _draft = ContextVar("draft", default=False)
 
 
 @contextmanager
 def drafting(draft: bool = True) -> Iterator[None]:
-    """Relations made within are on their way to others: layouts are judged by rows, and not by bytes on disk."""
+    """Within the block, relations are intermediate: layouts are compared by rows, and not by bytes on disk."""
     before = _draft.set(draft)
     try:
         yield
@@ -53,14 +53,14 @@ def drafting(draft: bool = True) -> Iterator[None]:
 
 
 def fold(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """The rows of a relation from all its tuples, in any order, duplicates allowed."""
+    """Fold all tuples of a relation into rows; the tuples may be in any order, with duplicates."""
     layout = natural(out_shape, in_shape)
     folder = new_folder(layout)
     fed = folder.feed(tuples)
     if fed == "out_of_range":
         raise out_of_range(tuples[folder.at], out_shape, in_shape)
     if fed == "unsorted" and not fits_key(out_shape, in_shape):
-        # Too many possible tuples to number them: sort the tuples themselves.
+        # There are too many possible tuples for 64-bit keys: sort the tuples themselves.
         tuples, folder = sorted_rows(tuples), new_folder(layout)
         if folder.feed(tuples) == "out_of_range":
             raise out_of_range(tuples[folder.at], out_shape, in_shape)
@@ -75,16 +75,16 @@ def fold(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> _core.Table:
 
 
 def fold_keys(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """The rows of a relation from its tuples as sorted numbers, under the best layout."""
+    """Fold tuples, given as sorted keys, into rows in the best layout."""
     return improve(fed(keys, natural(out_shape, in_shape)), keys, out_shape, in_shape)
 
 
 def improve(
     folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape, known: Layout | None = None
 ) -> _core.Table:
-    """The table of a folder that took all tuples in their natural layout, or of a better layout if there is one.
+    """Return the table of a folder that has all tuples in the natural layout, or of a better layout if there is one.
 
-    A layout that is `known` to be good is not weighed against others.
+    A `known` good layout is used without comparing it with others.
     """
     layout = natural(out_shape, in_shape)
     if folder.rows > FEW_ROWS:
@@ -95,13 +95,13 @@ def improve(
 
 
 def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
-    """The layout under which a sample costs the least; the natural one unless another is clearly better."""
+    """Return the layout in which a sample costs the least; the natural one unless another is clearly better."""
     samples = list(_samples(keys, out_shape, in_shape))
     if draft := _draft.get():
         samples = [each[:FEW_TUPLES] for each in samples[:1]]
 
     def costs(layout: Layout) -> list[tuple[float, int]]:
-        """For each sample, bytes and rows a tuple, and rows."""
+        """Return for each sample the cost per tuple, and the rows."""
         out = []
         for some in samples:
             folder = fed(some, layout)
@@ -120,16 +120,16 @@ def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
     for layout in candidates(out_shape, in_shape):
         tried = costs(layout)
         (cost, rows), (_, before) = min(zip(tried, plain, strict=True))
-        # Rows in step with each other take few bytes at any number, but a question still looks at each.
+        # Regular rows need few bytes even if they are many, but a question still reads each.
         if cost < least and rows <= MORE_ROWS * before:
             best, least = layout, cost
     return best
 
 
 def _samples(keys: Keys, out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
-    """About SAMPLE tuples that share a window of the output, and as many that share one of the input.
+    """Yield about SAMPLE tuples of one window of the output, and as many of one window of the input.
 
-    In either, the side of the window is denser than it really is, which favours the layouts that lead with it: a
+    In each sample, the side of the window is denser than in the whole, which favours layouts that begin with it. So a
     layout is judged by the better of the two.
     """
     if len(keys) <= SAMPLE:
@@ -140,7 +140,7 @@ def _samples(keys: Keys, out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
     in_size = math.prod(in_shape)
     share = max(1, in_size * SAMPLE // len(keys))
     axis = next((i for i, d in enumerate(in_shape) if d > 1), 0)
-    grain = math.prod(in_shape[axis + 1 :])  # whole slices of the first real axis, if one is not too much
+    grain = math.prod(in_shape[axis + 1 :])  # complete slices, if one is not too much
     if grain <= 2 * share:
         share = max(grain, share // grain * grain)
     start = in_size // 2 // grain * grain
@@ -151,7 +151,7 @@ def _samples(keys: Keys, out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
 
 
 def encode(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> Keys:
-    """Each tuple as one number: its place among all possible tuples."""
+    """Encode each tuple as one integer: its flat index among all possible tuples."""
     keys = np.empty(len(tuples), dtype=np.uint64)
     good = _core.encode(tuples, out_shape + in_shape, keys)
     if good < len(tuples):
@@ -160,17 +160,17 @@ def encode(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> Keys:
 
 
 def fits_key(out_shape: Shape, in_shape: Shape) -> bool:
-    """Whether every possible tuple has a number below 2^63."""
+    """Whether the key of every possible tuple is below 2^63."""
     return math.prod(out_shape) * math.prod(in_shape) < KEY_LIMIT
 
 
 def sorted_rows(tuples: Tuples) -> Tuples:
-    """The tuples in lexicographic order, each once."""
+    """Return the tuples in lexicographic order, without duplicates."""
     return np.unique(tuples, axis=0)
 
 
 def out_of_range(row: NDArray[Any], out_shape: Shape, in_shape: Shape) -> OutOfRange:
-    """The error for a tuple that points outside one of the arrays."""
+    """Return the error for a tuple that is outside one of the arrays."""
     values = [int(x) for x in row]
     sides = (("output", values[: len(out_shape)], out_shape), ("input", values[len(out_shape) :], in_shape))
     for side, index, shape in sides:
@@ -181,12 +181,12 @@ def out_of_range(row: NDArray[Any], out_shape: Shape, in_shape: Shape) -> OutOfR
 
 
 def new_folder(layout: Layout) -> _core.Folder:
-    """A folder for tuples in a layout's order."""
+    """Return a folder for tuples in a layout's order."""
     return _core.Folder(layout.dims, layout.order)
 
 
 def fed(keys: Keys, layout: Layout) -> _core.Folder:
-    """A folder that took all of some sorted tuples."""
+    """Return a folder that was fed all of the sorted tuples."""
     if layout.order != tuple(range(len(layout.order))):
         keys = keys.copy()
         _core.rekey(keys, layout.view, layout.order)
@@ -198,7 +198,7 @@ def fed(keys: Keys, layout: Layout) -> _core.Folder:
 
 
 def finish(folder: _core.Folder, out_shape: Shape, in_shape: Shape, layout: Layout) -> _core.Table:
-    """The table of all that a folder has taken."""
+    """Return the table of all tuples that a folder was fed."""
     table = _core.Table(out_shape, in_shape, layout.out_view, layout.in_view)
     folder.into(table)
     return table

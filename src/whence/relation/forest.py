@@ -1,9 +1,9 @@
-"""Joining two rows without expanding them: eliminate the axes in the middle, or say that no row can hold the result.
+"""Join two rows without expanding them: eliminate the axes in the middle, or raise NoForm if the result is no row.
 
-A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A puts two forests together at the axes of B.
-Three moves do all the work: an axis that is a one-to-one image of its parent can trade places with it; a constant bound
-on an axis is passed to its parent, splitting the parent's range where another bound takes over; and a middle axis drops
-out where it has no children, one value for each value of its parent, or one child whose intervals leave no gap.
+A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A connects two forests at the axes of B. It
+needs three steps. An axis that is a one-to-one image of its parent can be swapped with it. A constant bound on an axis
+is passed to its parent, and splits the parent's range where another bound takes over. And a middle axis is dropped if
+it has no children, one value for each value of its parent, or one child whose intervals have no gaps.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Bound:
 
     @property
     def single(self) -> bool:
-        """One value for each value of the parent."""
+        """Whether there is one value for each value of the parent."""
         return self.p == self.q and self.lo == self.hi
 
     @property
     def unit(self) -> bool:
-        """A one-to-one image of the parent."""
+        """Whether it is a one-to-one image of the parent."""
         return self.single and self.p in (1, -1)
 
 
@@ -42,7 +42,8 @@ Forest = dict[Hashable, Bound]
 
 
 def join(outer: Forest, inner: Forest, middle: list[tuple[Hashable, Hashable]]) -> list[Forest]:
-    """All forests over the axes of both but the middle ones; each pair in `middle` is one axis, named in either.
+    """Return all forests over the axes of both except the middle ones; each pair in `middle` names the same axis in
+    both.
 
     >>> outer = {"c": Bound(0, 9), "b": Bound(0, 0, "c", 1, 1)}
     >>> inner = {"B": Bound(0, 9), "a": Bound(0, 1, "B", 2, 2)}
@@ -57,7 +58,7 @@ def join(outer: Forest, inner: Forest, middle: list[tuple[Hashable, Hashable]]) 
 
 
 def hull(forest: Forest, v: Hashable) -> tuple[int, int]:
-    """The least and the greatest value of an axis."""
+    """Return the least and the greatest value of an axis."""
     bound = forest[v]
     if bound.parent is None:
         return bound.lo, bound.hi
@@ -66,7 +67,7 @@ def hull(forest: Forest, v: Hashable) -> tuple[int, int]:
 
 
 def canonical(forest: Forest, names: Sequence[Hashable]) -> Forest:
-    """The same row with each axis, in the order of names, as much of a root as it can be.
+    """Return the same row with each axis, in the order of names, as a root if possible.
 
     >>> canonical({"b": Bound(1, 1, "a", -1, -1), "a": Bound(0, 1)}, ["b", "a"])
     {'b': Bound(lo=0, hi=1, parent=None, p=0, q=0), 'a': Bound(lo=1, hi=1, parent='b', p=-1, q=-1)}
@@ -91,16 +92,16 @@ def _children(forest: Forest, v: Hashable) -> list[Hashable]:
 
 
 def _identify(forest: Forest, x: Hashable, y: Hashable) -> Iterator[Forest]:
-    """x and y are the same axis; x stays."""
+    """Make x and y the same axis; x stays."""
     if _root(forest, x) == _root(forest, y):
-        raise NoForm  # joined twice: a cycle, not a forest
+        raise NoForm  # a cycle, which is not a forest
     if forest[y].parent is not None:
         if forest[x].parent is not None:
             try:
                 forest = _rooted(forest, y)
             except NoForm:
                 forest = _rooted(forest, x)
-        if forest[y].parent is not None:  # x is a root: let it take y's place
+        if forest[y].parent is not None:  # x is a root: swap their bounds
             kept = forest[x]
             forest = {**forest, x: forest[y], y: kept}
     lone = forest[y]
@@ -109,7 +110,7 @@ def _identify(forest: Forest, x: Hashable, y: Hashable) -> Iterator[Forest]:
 
 
 def _rooted(forest: Forest, v: Hashable) -> Forest:
-    """The same forest with v a root: every edge above it is turned around."""
+    """Return the same forest with v as a root: every edge above it is reversed."""
     bound = forest[v]
     if bound.parent is None:
         return forest
@@ -123,7 +124,7 @@ def _rooted(forest: Forest, v: Hashable) -> Forest:
 
 
 def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Forest]:
-    """The forests that hold what is left of one where v must lie in [low, high]."""
+    """Yield the forests of the part of a forest in which v is in [low, high]."""
     if low > high:
         return
     bound = forest[v]
@@ -133,7 +134,7 @@ def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Fores
             yield {**forest, v: Bound(max(bound.lo, low), min(bound.hi, high))}
         return
     first, last = hull(forest, u)
-    # Where v's own lower bound holds, and where `low` does; likewise above.
+    # Split where v's own lower bound is stricter and where `low` is; the same for the upper bound.
     for lower_first, lower_last, lo, p in _stricter_ranges(bound.lo, bound.p, low, first, last, above=True):
         for upper_first, upper_last, hi, q in _stricter_ranges(
             bound.hi, bound.q, high, lower_first, lower_last, above=False
@@ -148,7 +149,7 @@ def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Fores
 def _stricter_ranges(
     c: int, k: int, bound: int, first: int, last: int, *, above: bool
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Ranges of u in which c + k*u (first) or the constant bound (second) is the stricter one, with that bound."""
+    """Yield ranges of u in which c + k*u, or the constant bound, is the stricter one, with that bound."""
     a, b = _range_where(c, k, bound, first, last, above=above)
     if a <= b:
         yield a, b, c, k
@@ -162,7 +163,7 @@ def _stricter_ranges(
 
 
 def _range_where(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> tuple[int, int]:
-    """The part of [first, last] where c + k*u >= bound (above) or <= bound."""
+    """Return the part of [first, last] where c + k*u >= bound (above) or <= bound."""
     if first > last:
         return first, last
     if k == 0:
@@ -173,7 +174,7 @@ def _range_where(c: int, k: int, bound: int, first: int, last: int, *, above: bo
 
 
 def _without(forest: Forest, names: list[Hashable]) -> Forest:
-    """The forest with the named axes eliminated."""
+    """Return the forest without the named axes."""
     left = list(names)
     while left:
         for v in left:

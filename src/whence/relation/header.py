@@ -1,7 +1,7 @@
 """Read the header of a relation's file, and check every number before it is used.
 
 A file may be forged, with correct checksums. So sizes are compared with each other and with the length of the file: no
-declared number may make a reader allocate more memory, or loop longer, than the file's size allows.
+declared number may make a reader use more memory or time than the size of the file justifies.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from whence.relation.columns import AFFINE, CONSTANT, GAPS, RUNNING, Column
 from whence.relation.layout import Shape
 
 MOST_AXES = 128
-"""Axes of one shape or view: as many as a selection can have."""
+"""The most axes of one shape or view: as many as a selection can have."""
 
 MOST_CELLS = 1 << 62
 """A relation's arrays have fewer cells than this, not counting axes of length 0."""
 
 MOST_BLOCK_BITS = 20
-"""The binary logarithm of the most rows that a block may have: a block of few bytes may decompress to all of them."""
+"""The binary logarithm of the most rows of a block, because a block of few bytes may decompress to all of them."""
 
 MOST_RUNNING = 1 << 24
-"""Rows of a running column whose widths are two numbers: no bytes of the file hold them, but memory does."""
+"""The most rows of a running column whose widths are two integers: they need no bytes in the file, but memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A part as the header describes it; a column that lies in blocks is None."""
+    """A part as the header describes it; a column that is in blocks is None."""
 
     rows: int
-    block: int  # rows a block
+    block: int  # rows in a block
     axes: tuple[Axis, ...]
     codes: tuple[int, ...]  # lo of each axis, then width of each axis
     columns: tuple[Column | None, ...]
 
     @property
     def blocked(self) -> tuple[int, ...]:
-        """Which columns lie in blocks, in the order of their blocks."""
+        """The columns that are in blocks, in the order of their blocks."""
         return tuple(i for i, column in enumerate(self.columns) if column is None)
 
     @property
     def blocks(self) -> int:
-        """How many blocks each blocked column has."""
+        """The number of blocks of each blocked column."""
         return -(-self.rows // self.block)
 
     @property
     def directory_size(self) -> int:
-        """The bytes of the part's piece of the directory."""
+        """The size of the part's piece of the directory in bytes."""
         if not self.blocked:
             return 0
         return self.blocks * (8 * len(self.blocked) + (16 * len(self.axes) if self.blocks > 1 else 0))
 
     @property
     def numbers(self) -> int:
-        """How many integers the part takes in memory."""
+        """The number of integers that the part needs in memory."""
         dense = [
             column is None or code == RUNNING or not isinstance(column, tuple)
             for code, column in zip(self.codes, self.columns, strict=True)
@@ -67,7 +67,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says about itself before its directory and blocks."""
+    """The contents of a file's header."""
 
     out_shape: Shape
     in_shape: Shape
@@ -78,7 +78,7 @@ class Header:
 
 
 def parse(data: bytes) -> Header:
-    """The header from its bytes; Damaged, with the reason alone, if it describes no relation."""
+    """Parse the header; raise Damaged, with only the reason, if it is not valid."""
     reader = varint.Reader(data)
     out_shape, in_shape = checked_shape(reader.read_all()), checked_shape(reader.read_all())
     out_view, in_view = _view(reader.read_all(), out_shape), _view(reader.read_all(), in_shape)
@@ -131,7 +131,7 @@ def _read_part(reader: varint.Reader, count: int) -> Described:
 
 
 def _running(rows: int, axis: Axis, first: Column | None, width: Column | None) -> tuple[int, Column | None]:
-    """A running column; where all widths are the same, it is an affine one."""
+    """Return a running column; if all widths are the same, it is affine."""
     if axis[0] >= 0:
         raise Damaged("an axis with a parent has a running column")
     if isinstance(first, tuple) and isinstance(width, tuple):

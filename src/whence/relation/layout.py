@@ -1,9 +1,9 @@
-"""How tuples are laid out before they are folded: under which shapes, and which axis first.
+"""Layouts of tuples before they are folded: the views of both arrays, and the order of axes.
 
-Folding finds runs along the axes it is given, in the order it is given them. Most operations are regular under their
-own shapes with the output first. Some are regular only under another view of the same cells (a reshape: both sides
-flat; a tile: the repeated axis cut in two) or another order (a repeat: the input first; a grouped table: rows before
-columns). A layout never changes what is stored, only in how few rows.
+Folding finds runs along the given axes, in the given order. Most operations are regular in their own shapes with the
+output first. Some are regular only in another view of the same cells (a reshape: both sides flat; a tile: the repeated
+axis split in two) or another order (a repeat: the input first; a grouped table: rows before columns). A layout never
+changes which tuples are stored, only how many rows they need.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Layout:
 
 
 def natural(out_shape: Shape, in_shape: Shape) -> Layout:
-    """Both sides under their own shapes, the output first.
+    """Return the layout of both sides in their own shapes, the output first.
 
     >>> natural((2,), (2, 3)).order
     (0, 1, 2)
@@ -48,7 +48,7 @@ def natural(out_shape: Shape, in_shape: Shape) -> Layout:
 
 
 def candidates(out_shape: Shape, in_shape: Shape) -> Iterator[Layout]:
-    """The layouts worth a try where the natural one leaves many rows, likely ones first, none twice."""
+    """Yield other layouts to try if the natural one needs many rows, likely ones first, without duplicates."""
     seen = {natural(out_shape, in_shape)}
     for out_view, in_view in _views(out_shape, in_shape):
         for order in _orders(len(out_view), len(in_view)):
@@ -81,7 +81,7 @@ def _views(out_shape: Shape, in_shape: Shape) -> Iterator[tuple[Shape, Shape]]:
     yield from _cuts(out_shape, in_shape)
     yield from ((out_view, in_view) for in_view, out_view in _cuts(in_shape, out_shape))
     if out_size == in_size:
-        # A transpose hidden behind a reshape: one side under the other's axes, permuted.
+        # A transpose combined with a reshape: one side has the axes of the other, permuted.
         for ours, theirs, swap in ((out_shape, in_shape, False), (in_shape, out_shape, True)):
             axes = tuple(d for d in theirs if d > 1)
             if 2 <= len(axes) <= MOST_AXES_TO_PERMUTE and axes != ours:
@@ -90,7 +90,9 @@ def _views(out_shape: Shape, in_shape: Shape) -> Iterator[tuple[Shape, Shape]]:
 
 
 def _cuts(long: Shape, short: Shape) -> Iterator[tuple[Shape, Shape]]:
-    """Axes of one side cut in two by an axis of the other: (r, n) for a tile, (n, r) for a repeat."""
+    """Yield views in which an axis of one side is split by an axis of the other: (r, n) for a tile, (n, r) for a
+    repeat.
+    """
     fits = [(i, j) for i, n in enumerate(long) for j, d in enumerate(short) if d > 1 and n > d and n % d == 0]
     aligned = [(i, j) for i, j in fits if i - len(long) == j - len(short)]
     for pairs in [aligned] * (len(aligned) > 1) + [[pair] for pair in fits[:4]]:

@@ -1,4 +1,4 @@
-"""Rows as arrays: many rows of one pattern are changed together."""
+"""Rows as arrays, so that many rows of one pattern are transformed together."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from whence.relation.forest import Forest, NoForm
 from whence.relation.layout import Shape
 
 LARGEST = 1 << 31
-"""Products of bounds and slopes are computed where no bound is larger."""
+"""Bounds and slopes are multiplied only if they are smaller than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoxRows:
-    """Rows of one pattern: (parent, p, q) of each axis, and bounds (rows, axes, 2), measured from the parents.
+    """Rows of one pattern: (parent, p, q) of each axis, and bounds (rows, axes, 2), relative to the parents.
 
-    A value x of an axis lies between `lo + p * parent` and `hi + q * parent`.
+    A value of an axis is between `lo + p * parent` and `hi + q * parent`.
     """
 
     axes: tuple[Axis, ...]
@@ -34,7 +34,7 @@ class BoxRows:
 
 
 def of_part(part: Part) -> BoxRows:
-    """A part of a relation."""
+    """Return the rows of a part of a relation."""
     if not part.axes:
         return BoxRows((), np.empty((part.rows, 0, 2), np.int64))
     lo = np.stack([spread(each, 0, part.rows) for each in part.lo], axis=1)
@@ -43,7 +43,7 @@ def of_part(part: Part) -> BoxRows:
 
 
 def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[BoxRows]:
-    """Rows that are forests of axes with these names."""
+    """Return the rows of forests of axes with these names."""
     place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
     found: dict[tuple[Axis, ...], list[list[tuple[int, int]]]] = {}
     for forest in forests:
@@ -54,7 +54,7 @@ def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[Box
 
 
 def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], rows: Iterable[BoxRows]) -> Relation:
-    """A relation from rows that share no tuple, under these views of its shapes."""
+    """Make a relation, in these views of its shapes, from rows that share no tuple."""
     table = _core.Table(out_shape, in_shape, *views)
     for each in rows:
         if len(each):
@@ -64,13 +64,15 @@ def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], r
 
 
 def small(rows: BoxRows) -> bool:
-    """Whether bounds and slopes can be multiplied without an overflow."""
+    """Whether bounds and slopes can be multiplied without overflow."""
     slopes = [abs(slope) for _, p, q in rows.axes for slope in (p, q)]
     return max(slopes, default=0) < LARGEST and (not rows.bounds.size or int(np.abs(rows.bounds).max()) < LARGEST)
 
 
 def rooted(rows: BoxRows, wanted: range) -> BoxRows:
-    """The same rows with the wanted axes without parents; NoForm if one is no one-to-one image of its parent."""
+    """Return the same rows with the wanted axes as roots; raise NoForm if one is not a one-to-one image of its
+    parent.
+    """
     if not small(rows):
         raise NoForm
     for axis in wanted:
@@ -82,7 +84,7 @@ def rooted(rows: BoxRows, wanted: range) -> BoxRows:
 
 
 def hulls(rows: BoxRows) -> Ints:
-    """The least and the greatest value of each axis (rows, axes, 2)."""
+    """Return the least and the greatest value of each axis (rows, axes, 2)."""
     found = rows.bounds.copy()
     done = {axis for axis, (parent, _, _) in enumerate(rows.axes) if parent < 0}
     while len(done) < len(rows.axes):
@@ -95,14 +97,14 @@ def hulls(rows: BoxRows) -> Ints:
 
 
 def _top(rows: BoxRows, axis: int) -> int:
-    """The axis above this one, or this one, whose parent is a root."""
+    """Return this axis or the ancestor whose parent is a root."""
     while rows.axes[parent := rows.axes[axis][0]][0] >= 0:
         axis = parent
     return axis
 
 
 def _with_new_root(rows: BoxRows, axis: int) -> BoxRows:
-    """An axis and its parent, a root, change places."""
+    """Swap an axis with its parent, which is a root."""
     parent, p, q = rows.axes[axis]
     own, above = rows.bounds[:, axis], rows.bounds[:, parent]
     if p != q or p not in (1, -1) or np.any(own[:, 0] != own[:, 1]):

@@ -21,7 +21,7 @@ FORMS = (
 
 
 def module_of(value: object) -> str:
-    """The top-level package that a value's type comes from, so that nothing heavy is imported to recognise it."""
+    """Return the top-level package of a value's type. It recognises values without importing large packages."""
     return type(value).__module__.partition(".")[0]
 
 
@@ -33,7 +33,7 @@ def is_stream(raw: object) -> bool:
 
 
 def read(raw: Any, width: int) -> Tuples:
-    """One array of tuples from an array, a list, an Arrow table or a pandas frame.
+    """Return one array of tuples from an array, a list, an Arrow table or a pandas frame.
 
     >>> read([[0, 1], [1, 0]], 2).tolist()
     [[0, 1], [1, 0]]
@@ -52,7 +52,7 @@ def read(raw: Any, width: int) -> Tuples:
 
 
 def chunks(raw: Any, width: int) -> Iterator[Tuples]:
-    """The chunks of a stream, each as one array of tuples."""
+    """Yield the chunks of a stream, each as one array of tuples."""
     if isinstance(raw, (str, os.PathLike)):
         yield from _parquet(raw, width)
         return

@@ -1,8 +1,8 @@
 """Read the file of a relation. docs/reference/format.md is its specification.
 
-Opening reads the header alone. The directory (where each block lies, its checksum, and the bounds of its rows on every
-axis) and the blocks are read when a question needs them. Each is checked before it is believed: its checksum, and, the
-first time, whether its rows are rows of these arrays.
+Opening reads only the header. The directory (the offset of each block, its checksum, and the bounds of its rows on
+every axis) and the blocks are read when a question needs them. Each is validated before it is used: by its checksum,
+and the first time by checking that its rows are inside the arrays.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from whence.relation.layout import Shape
 RESTORE = "restore the file from a copy, or capture the lineage again"
 
 PIECE = 1 << 20
-"""How many rows are in memory at a time where not all of them fit."""
+"""The number of rows in memory at a time if not all of them fit."""
 
 FEW_TUPLES = 1 << 20
-"""So many tuples are compared one by one where comparing rows would take too long."""
+"""The most tuples that are compared one by one, if comparing rows would take too long."""
 
 NEIGHBOURS = 8
-"""So many other pieces, on average, each piece is compared with where not all rows fit into memory."""
+"""If not all rows fit into memory, each piece is compared with at most this many others, on average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Where the blocks of a part lie, what their checksums are, and the bounds of their rows on each axis."""
+    """The offsets and checksums of the blocks of a part, and the bounds of their rows on each axis."""
 
     spans: Ints  # (2, columns, blocks): start and end in the file
     checks: NDArray[np.uint32]
@@ -45,11 +45,11 @@ class Directory:
 
 
 class Stored:
-    """A relation's file, opened: the header is read, the rest is not."""
+    """A relation's file, opened: only the header is read."""
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:
         given = memoryview(data)
-        # Memory that its owner may write to is copied: what was checked must not change.
+        # Writable memory is copied, because it must not change after it was validated.
         self._data = given if given.readonly else memoryview(bytes(given))
         self._name = name
         if len(self._data) < PREFIX.size or bytes(self._data[:4]) != MAGIC:
@@ -84,12 +84,12 @@ class Stored:
 
     @property
     def out_view(self) -> Shape:
-        """The shape under which the output's cells are stored."""
+        """The view in which the output's cells are stored."""
         return self._header.out_view
 
     @property
     def in_view(self) -> Shape:
-        """The shape under which the input's cells are stored."""
+        """The view in which the input's cells are stored."""
         return self._header.in_view
 
     @property
@@ -99,16 +99,16 @@ class Stored:
 
     @property
     def rows(self) -> int:
-        """How many rows all parts have."""
+        """The number of rows of all parts."""
         return sum(part.rows for part in self.parts)
 
     @property
     def numbers(self) -> int:
-        """How many integers the whole relation takes in memory."""
+        """The number of integers that the whole relation needs in memory."""
         return sum(part.numbers for part in self.parts)
 
     def to_bytes(self) -> bytes:
-        """The file."""
+        """Return the bytes of the file."""
         return bytes(self._data)
 
     def _damaged(self, reason: str) -> Damaged:
@@ -153,14 +153,14 @@ class Stored:
             raise self._damaged(str(error)) from error
 
     def load(self, index: int, blocks: Ints | None = None) -> Part:
-        """A part, or only the rows of some of its blocks."""
+        """Load a part, or only the rows of some of its blocks."""
         part = self.parts[index]
         count = len(part.axes)
         wanted = range(part.blocks) if blocks is None else [int(b) for b in blocks]
         spans = [(b, b * part.block, min((b + 1) * part.block, part.rows)) for b in wanted] if part.blocked else []
         place = {column: i for i, column in enumerate(part.blocked)}
         loaded: list[Column] = []
-        # widths first: a `lo` stored as gaps is filled in from them
+        # widths first, because a `lo` stored as gaps depends on them
         for column in [*range(count, 2 * count), *range(count)]:
             known = part.columns[column]
             if part.codes[column] == RUNNING and isinstance(known, tuple):
@@ -173,7 +173,7 @@ class Stored:
                 continue
             pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
             if part.codes[column] == GAPS:
-                width = loaded[column]  # loaded begins with the widths, in the order of the axes
+                width = loaded[column]  # `loaded` begins with the widths, in the order of the axes
                 ends = np.cumsum([b - a for _, a, b in spans]).tolist()
                 wide = [columns.spread(width, end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
                 pieces = [columns.fill(piece, w) for piece, w in zip(pieces, wide, strict=True)]
@@ -182,7 +182,7 @@ class Stored:
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
 
     def _run_on(self, part: int, axis: int, first: int, width: Column, spans: Sequence[tuple[int, int, int]]) -> Ints:
-        """A running column: from its first value, or from where each block begins."""
+        """Return a running column, from its first value or from the beginning of each block."""
         if [block for block, _, _ in spans] == list(range(len(spans))):
             stop = spans[-1][2] if spans else self.parts[part].rows
             return columns.run_on(first, columns.spread(width, 0, stop))
@@ -195,7 +195,9 @@ class Stored:
         return _concatenated(pieces)
 
     def meeting(self, index: int, boxes: Ints, first: int) -> Ints | None:
-        """The blocks of a part that may hold rows meeting boxes on the axes from `first` on; None: all of them."""
+        """Return the blocks of a part that may have rows in these boxes, on the axes from `first` on; None means
+        all.
+        """
         if not self.parts[index].blocked or (bounds := self._directory[index].bounds) is None:
             return None
         lo, hi = bounds[first : first + boxes.shape[1], 0], bounds[first : first + boxes.shape[1], 1]
@@ -209,7 +211,7 @@ class Stored:
         return near[hit.any(axis=0)]
 
     def table(self, needed: Mapping[int, Ints | None] | None = None) -> _core.Table:
-        """The relation in memory, or of the given parts the given blocks (None: all)."""
+        """Return the relation in memory, or the given blocks of the given parts (None means all blocks)."""
         table = _core.Table(self.out_shape, self.in_shape, self.out_view, self.in_view)
         for index, blocks in (dict.fromkeys(range(len(self.parts))) if needed is None else needed).items():
             if blocks is None or len(blocks):
@@ -221,7 +223,7 @@ class Stored:
         valid = self._valid[index]
         some: slice | Ints = slice(None) if blocks is None else blocks
         try:
-            if valid[some].all():  # looked at before: the file is the same
+            if valid[some].all():  # validated before
                 table.add(part.rows, part.axes, list(part.lo), list(part.width))
                 return
             block = described.block if described.blocked else part.rows
@@ -234,12 +236,12 @@ class Stored:
         valid[some] = True
 
     def pieces(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[_core.Table]:
-        """The same rows as `table` has, in several tables that take little memory."""
+        """Yield the rows of `table` in several tables that need little memory."""
         for index, blocks in self._cut(needed):
             yield self.table({index: blocks})
 
     def _cut(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[tuple[int, Ints | None]]:
-        """The parts, or the given blocks of them, in pieces of at most PIECE rows."""
+        """Yield the parts, or the given blocks of them, in pieces of at most PIECE rows."""
         for index, blocks in (dict.fromkeys(range(len(self.parts))) if needed is None else needed).items():
             part = self.parts[index]
             if not part.blocked:
@@ -250,12 +252,12 @@ class Stored:
             for start in range(0, len(every), step):
                 yield index, every[start : start + step]
 
-    # No tuple in two rows
+    # Whether rows are disjoint
 
     def check_disjoint(self, table: _core.Table | None) -> bool:
-        """Whether no two rows share a tuple: Damaged if two do, False if that would take too long to find out.
+        """Whether no two rows share a tuple. Raise Damaged if two do; return False if it would take too long to decide.
 
-        `table` holds all rows; without it they are read piece by piece.
+        `table` has all rows; if it is None, they are read piece by piece.
         """
         if self._disjoint is None:
             tables = [table] if table is not None else self._neighbours()
@@ -276,7 +278,9 @@ class Stored:
         return True
 
     def _neighbours(self) -> Iterator[_core.Table | None]:
-        """Tables that hold each two rows whose blocks meet at least once; None if that would be too many."""
+        """Yield tables in which any two rows whose blocks overlap occur together at least once; None if there are too
+        many.
+        """
         pieces = list(self._cut())
         bounds = np.stack([self._bounds(*piece) for piece in pieces])
         met = 0
@@ -295,7 +299,7 @@ class Stored:
                     yield self.table({index: np.concatenate([others, blocks])})
 
     def _bounds(self, index: int, blocks: Ints | None) -> Ints:
-        """The bounds (axes, 2) of some blocks of a part; of the whole view where the file has none."""
+        """Return the bounds (axes, 2) of some blocks of a part; of the whole view if the file has no bounds."""
         declared = self._directory[index].bounds
         if declared is None or blocks is None:
             return np.array([(0, size - 1) for size in (*self.out_view, *self.in_view)], np.int64).reshape(-1, 2)

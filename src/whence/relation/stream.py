@@ -1,4 +1,4 @@
-"""Compress tuples that may not fit into memory: sorted chunks directly, others through sorted runs on disk."""
+"""Compress tuples that may not fit into memory: sorted chunks directly, others after sorting them on disk."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from whence.relation.sources import Tuples
 from whence.relation.stored import Stored
 
 RUN = 1 << 24
-"""How many tuples are sorted together before they go to disk, and merged together on the way back."""
+"""The number of tuples that are sorted together before they are written to disk, and merged together afterwards."""
 
 DECIDE = 1 << 16
-"""How many tuples are looked at before the layout of a stream is settled."""
+"""The number of tuples from which the layout of a stream is chosen."""
 
 SPILL = 1 << 21
-"""How many finished rows are held before they are encoded."""
+"""The number of finished rows that are kept in memory before they are encoded."""
 
 
 def compress(
@@ -65,7 +65,7 @@ def compress(
     [[0, 1], [1, 0]]
     """
     if sources.module_of(raw) == "pyspark":
-        # Imports point down: a frame goes to the package that knows it, which is imported by name.
+        # The package for Spark frames is imported by name, because lower layers do not import higher ones.
         found: Relation = import_module("whence.spark.scale").compress_frame(
             raw, out_shape, in_shape, engine=engine, path=path
         )
@@ -85,7 +85,7 @@ def compress(
 def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
     held: list[Tuples] = []
     while sum(map(len, held)) < DECIDE and (chunk := next(chunks, None)) is not None:
-        held.append(chunk.copy())  # its producer may write the next one into the same array
+        held.append(chunk.copy())  # its producer may reuse the array for the next chunk
     first = np.vstack(held) if held else np.empty((0, len(out_shape) + len(in_shape)), np.int64)
     if len(first) < DECIDE:
         return fold(first, out_shape, in_shape)
@@ -98,13 +98,13 @@ def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _cor
     if fed == "ok" and sink.rows > FEW_ROWS:
         layout = choose(encode(first, out_shape, in_shape), out_shape, in_shape)
         if layout.order == plain.order and layout != plain:
-            sink = Sink(layout, out_shape, in_shape)  # sorted under the shapes is sorted under any views of them
+            sink = Sink(layout, out_shape, in_shape)  # sorted in the shapes means sorted in any view of them
             sink.feed(first)
     if fed == "unsorted" or layout.order != plain.order:
         return _sorted_on_disk(chain([first], chunks), out_shape, in_shape)
     for chunk in chunks:
         if sink.feed(chunk) == "unsorted":
-            # What came before is rows already. This chunk begins with tuples that are, too: they are left out as known.
+            # Earlier tuples are in rows already, and so are the first tuples of this chunk: they are left out as known.
             known = sink.stored().table()
             sink = Sink(layout, out_shape, in_shape, sink.encoded())
             with Spool() as spool:
@@ -117,7 +117,7 @@ def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _cor
 
 
 def _sorted_on_disk(chunks: Iterable[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
-    """Sorted first: only a stretch of sorted tuples shows which layout is best. Another order is sorted again."""
+    """Sort first, because only a range of sorted tuples shows which layout is best. For another order, sort again."""
     with Spool() as spool:
         for chunk in chunks:
             spool.add(encode(chunk, out_shape, in_shape))
@@ -143,7 +143,9 @@ def _sorted_on_disk(chunks: Iterable[Tuples], out_shape: Shape, in_shape: Shape)
 def _wide(
     sink: Sink, first: Tuples, fed: str, chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape
 ) -> _core.Table | Stored:
-    """Too many possible tuples to number them: sorted chunks stream, others are gathered in memory."""
+    """Compress with too many possible tuples for 64-bit keys: sorted chunks are streamed, others are collected in
+    memory.
+    """
     gathered = [first] if fed != "ok" else []
     count = len(first)
     for chunk in chunks:
@@ -155,7 +157,7 @@ def _wide(
         if fed != "ok":
             count += len(chunk)
             _check_room(count, chunk.shape[1])
-            gathered.append(chunk.copy())  # its producer may write the next one into the same array
+            gathered.append(chunk.copy())  # its producer may reuse the array for the next chunk
     return sink.finish() if fed == "ok" else fold(np.vstack(gathered), out_shape, in_shape)
 
 
@@ -168,7 +170,7 @@ def _check_room(count: int, width: int) -> None:
 
 
 class Sink:
-    """Takes sorted tuples and keeps rows: in memory while they are few, encoded when they are many."""
+    """Folds sorted tuples into rows: in memory if they are few, encoded if they are many."""
 
     def __init__(self, layout: Layout, out_shape: Shape, in_shape: Shape, encoded: Sequence[Encoded] = ()) -> None:
         self.layout, self.out_shape, self.in_shape = layout, out_shape, in_shape
@@ -179,11 +181,11 @@ class Sink:
 
     @property
     def rows(self) -> int:
-        """How many rows are finished."""
+        """The number of finished rows."""
         return self._folder.rows
 
     def feed(self, tuples: Tuples) -> str:
-        """Take tuples under the shapes; says "unsorted" if they stop being so."""
+        """Add tuples in the order of the shapes; return "unsorted" if they are not sorted."""
         if not self._is_natural:
             return self.feed_keys(encode(tuples, self.out_shape, self.in_shape))
         fed = self._folder.feed(tuples)
@@ -193,7 +195,7 @@ class Sink:
         return fed
 
     def feed_keys(self, keys: Keys) -> str:
-        """Take tuples as numbers in the layout's order."""
+        """Add tuples as keys in the layout's order."""
         fed = self._folder.feed_keys(keys, self.layout.dims)
         self._spill()
         return fed
@@ -213,24 +215,24 @@ class Sink:
             self._encoded.append(encode_part(Part(rows, tuple(axes), tuple(lo), tuple(width))))
 
     def encoded(self) -> list[Encoded]:
-        """All rows, encoded."""
+        """Return all rows, encoded."""
         table = self._table()
         self._folder.into(table)
         self._encode(table)
         return self._encoded
 
     def stored(self) -> Stored:
-        """All rows, as a file in memory."""
+        """Return all rows as a file in memory."""
         views = self.layout.out_view, self.layout.in_view
         return Stored(assemble(self.out_shape, self.in_shape, *views, self.encoded()), "the stream")
 
     def finish(self) -> _core.Table | Stored:
-        """All rows: in memory if none had to be encoded."""
+        """Return all rows: in memory if none had to be encoded."""
         return self.stored() if self._encoded else finish(self._folder, self.out_shape, self.in_shape, self.layout)
 
 
 class Spool:
-    """Numbers in any order, and more than memory holds: on disk as sorted runs, merged back in order."""
+    """Sorts keys that may not fit into memory: they are written to disk in sorted runs, and merged in order."""
 
     def __init__(self) -> None:
         self._held: list[Keys] = []
@@ -240,7 +242,7 @@ class Spool:
 
     @property
     def on_disk(self) -> bool:
-        """Whether there were too many to hold."""
+        """Whether there were too many keys for memory."""
         return bool(self._runs)
 
     def __enter__(self) -> Spool:
@@ -250,7 +252,7 @@ class Spool:
         self._directory.cleanup()
 
     def add(self, keys: Keys) -> None:
-        """Take more numbers."""
+        """Add keys."""
         self._held.append(keys)
         self._count += len(keys)
         if self._count >= RUN:
@@ -267,7 +269,7 @@ class Spool:
         return keys[: _core.sort_unique(keys)]
 
     def merged(self) -> Iterator[Keys]:
-        """All numbers, ascending and each once, in arrays of about RUN."""
+        """Yield all keys, ascending and without duplicates, in arrays of about RUN."""
         if not self._runs:
             yield self._sorted()
             return
@@ -276,7 +278,7 @@ class Spool:
         at = [0] * len(runs)
         step = max(1, RUN // len(runs))
         while any(i < len(run) for i, run in zip(at, runs, strict=True)):
-            # Up to the smallest of the last numbers seen, every run has shown all it has.
+            # Up to the smallest of the last keys of these slices, no run has further keys.
             bound = min(run[min(i + step, len(run)) - 1] for i, run in zip(at, runs, strict=True) if i < len(run))
             taken = []
             for j, run in enumerate(runs):

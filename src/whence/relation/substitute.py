@@ -1,11 +1,11 @@
-"""Composition of many rows at once, where each row of the outer relation takes a cell from one cell.
+"""Compose many rows at once, if in each row of the outer relation a cell comes from one cell.
 
-Such a row says what an axis in the middle is, `b = s * c + o`. Put into the bounds of the inner rows, it gives rows
-again, and arrays of rows are substituted together:
+Such a row gives an axis in the middle as `b = s * c + o`. Substituted into the bounds of the inner rows, it gives rows
+again, for whole arrays of rows at once:
 
     c = 2 .. 9, b = 3 * c + 1     and     b = 0 .. 20, a = b .. b + 4     ->     c = 2 .. 6, a = 3 * c + 1 .. 3 * c + 5
 
-That is a slice, a transposition or a mask of an array that has one row for each run of a mask, or the other way round.
+Examples are a slice, a transpose or a mask of an array that has one row for each run of a mask, or the other way round.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from whence.relation.rows import BoxRows, of_part, relation_of, rooted
 from whence.relation.unite import normalized, united
 
 MOST_TURNS = 1 << 8
-"""The rows of the smaller relation are taken one by one, if they are so few."""
+"""The most rows of the smaller relation, which are processed one by one."""
 
 MOST_ROWS = 1 << 22
 
 
 def substituted(outer: Relation, inner: Relation) -> list[Relation]:
-    """C <- A from C <- B and B <- A, as relations that may share tuples.
+    """Compose C <- B and B <- A to C <- A, as relations that may share tuples.
 
-    NoForm where a row of the outer relation takes a cell from several cells.
+    Raise NoForm if in a row of the outer relation a cell comes from several cells.
     """
     if outer._views[1] != inner._views[0] or min(len(outer), len(inner)) > MOST_TURNS:
         raise NoForm
@@ -48,7 +48,7 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
                 if total > MOST_ROWS:
                     raise NoForm
     rows = [BoxRows(axes, np.concatenate(bounds)) for axes, bounds in found.items()]
-    apart = not rows or _disjoint([each.bounds[:, :count] for each in functions])  # no output cell is in two rows
+    apart = not rows or _disjoint([each.bounds[:, :count] for each in functions])  # rows share no output cell
     lists = [rows] if apart else united(rows, count)
     if lists is None:
         raise NoForm
@@ -57,7 +57,7 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
 
 
 def _as_function(rows: BoxRows, count: int) -> BoxRows:
-    """The rows, if each input axis has one value for each value of an output axis, or one at all."""
+    """Return the rows if each input axis has one value for each value of an output axis, or only one value."""
     for axis, (parent, p, q) in enumerate(rows.axes[count:], count):
         if parent >= count or p != q or np.any(rows.bounds[:, axis, 0] != rows.bounds[:, axis, 1]):
             raise NoForm
@@ -65,7 +65,7 @@ def _as_function(rows: BoxRows, count: int) -> BoxRows:
 
 
 def _each_with_each(function: BoxRows, other: BoxRows, count: int, middle: int) -> Iterator[BoxRows]:
-    """Every row of the one with every row of the other."""
+    """Combine every row of the one with every row of the other."""
     few = min((function.bounds, other.bounds), key=len)
     for number in range(len(few)):
         one = few[number : number + 1]
@@ -77,7 +77,7 @@ def _each_with_each(function: BoxRows, other: BoxRows, count: int, middle: int) 
 
 def _substituted_rows(outer: tuple[Axis, ...], left: Ints, inner: tuple[Axis, ...], right: Ints, count: int, middle: int
                  ) -> BoxRows:  # fmt: skip
-    """Rows of both, one of which may stand for all of the others."""
+    """Substitute rows; one of the two may be a single row that is combined with all rows of the other."""
     rows = max(len(left), len(right))
     c = np.array(np.broadcast_to(left[:, :count], (rows, count, 2)))
     left, right = np.broadcast_to(left, (rows, *left.shape[1:])), np.broadcast_to(right, (rows, *right.shape[1:]))

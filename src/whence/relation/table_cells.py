@@ -1,7 +1,7 @@
-"""Relations between tables that know their cells: of each pair of rows, which columns came from which.
+"""Relations between tables that also store cells: for each pair of rows, which columns came from which.
 
 Columns of a table mostly share their rows: a sum and a key of a group come from the same ones. So a few relations
-between rows are stored, each once, and for each kind of lineage a short list says between which columns each holds.
+between rows are stored, each once, and for each kind of lineage a short list of the columns that each relates.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from whence.selection import Selection
 MAGIC = b"whence-table-cells\n"
 VERSION = 1
 LENGTH = struct.Struct("<Q")
-MOST_HEADER = 1 << 26  # bytes: more is no list of columns
+MOST_HEADER = 1 << 26  # the most bytes; more cannot be a list of columns
 
 Ints = NDArray[np.int64]
 Columns = tuple[int, ...]
 Between = tuple[tuple[Columns, Columns], ...]
-"""Columns of the output, and those of the input that each of them came from."""
+"""Columns of the output, each with the columns of the input that they came from."""
 
 Direction = Literal["backward", "forward"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of one kind of lineage: relations between rows, by number, and the columns that each is between.
+    """The cells of one kind of lineage: indices of relations between rows, with the columns that each relates.
 
-    `reason` says why these are more than the lineage, if they are.
+    `reason` says why these cells are a superset of the lineage; None if they are not.
     """
 
     pieces: tuple[tuple[int, Between], ...]
@@ -48,9 +48,9 @@ class Cells:
 
 
 class TableRelation(Relation):
-    """Cells of an output table <- cells of another, by rows; and for some kinds of lineage which of these cells count.
+    """Cells of an output table <- cells of another, by rows; and for some kinds of lineage, which of these cells count.
 
-    As a relation it is that of the rows: all cells of one from all cells of the other. `traced_cells` is finer.
+    As a `Relation`, it relates rows: all cells of one row come from all cells of the other. `traced_cells` is finer.
 
     >>> from whence.relation import compress
     >>> from whence.relation.tables import over_columns
@@ -76,9 +76,9 @@ class TableRelation(Relation):
 
     @classmethod
     def of(cls, rows: Relation, pieces: Sequence[Relation], cells: Mapping[str, Cells]) -> TableRelation:
-        """The relation by rows, over all columns, with further relations between rows alone.
+        """Make a relation from one between rows, over all columns, and further relations between rows alone.
 
-        In `cells` piece 0 is `rows`, and those after it are the others.
+        In `cells`, piece 0 is `rows`, and the next ones are `pieces`.
         """
         held = rows._table if rows._table is not None else rows._held
         for each in pieces:
@@ -88,11 +88,11 @@ class TableRelation(Relation):
 
     @property
     def lineages(self) -> tuple[str, ...]:
-        """The kinds of lineage whose cells it has."""
+        """The kinds of lineage for which cells are stored."""
         return tuple(self._between)
 
     def traced_cells(self, selection: Selection, direction: Direction, lineage: str) -> Traced:
-        """The cells of the other table that count for these, by one of `lineages`."""
+        """Return the cells of the other table that count for these, by one of `lineages`."""
         known, backward = self._between[lineage], direction == "backward"
         there = self._in_shape if backward else self._out_shape
         boxes: list[Ints] = []
@@ -108,7 +108,7 @@ class TableRelation(Relation):
         return Traced(made, known.reason, "cells")
 
     def _rows(self, number: int, spans: Ints, backward: bool) -> Ints:
-        """The spans of rows that spans of rows lead to by one piece."""
+        """Return the ranges of rows that one piece relates to these ranges of rows."""
         piece: Relation = self if number == 0 else self._pieces[number - 1]
         shape = self._out_shape if backward else self._in_shape
         if number == 0:
@@ -120,12 +120,12 @@ class TableRelation(Relation):
         return found
 
     def verify(self) -> bool:
-        """Read all of it and validate it. Damaged if anything is wrong."""
+        """Read all of it and validate it. Raise Damaged if anything is wrong."""
         decided = [super().verify(), *(each.verify() for each in self._pieces)]
         return all(decided)
 
     def to_bytes(self) -> bytes:
-        """The relation as the bytes of its file."""
+        """Return the relation as the bytes of its file."""
         parts = [super().to_bytes(), *(each.to_bytes() for each in self._pieces)]
         cells = {
             lineage: {
@@ -143,12 +143,12 @@ class TableRelation(Relation):
 
 
 def is_table(data: bytes | memoryview) -> bool:
-    """Whether bytes are those of a relation between tables with cells."""
+    """Whether the bytes are those of a relation between tables with cells."""
     return bytes(data[: len(MAGIC)]) == MAGIC
 
 
 def restored(data: bytes | memoryview, name: str = "the stored relation") -> Relation:
-    """A relation from the bytes of its file, with cells if it has them; `name` is what errors call it."""
+    """Make a relation from the bytes of its file, with cells if it has them. Errors call it `name`."""
     if not is_table(data):
         return Relation.from_bytes(data, name)
     start = len(MAGIC) + LENGTH.size
@@ -172,7 +172,7 @@ def restored(data: bytes | memoryview, name: str = "the stored relation") -> Rel
 
 
 def _cells(held: Any, pieces: int, rows: Relation) -> Cells:
-    """What a header says of one kind of lineage; any error is damage."""
+    """Return the cells of one kind of lineage in a header; any error means damage."""
     widths = rows.out_shape[1], rows.in_shape[1]
     found = []
     for number, between in held["pieces"]:
@@ -190,7 +190,7 @@ def _columns(held: Any, width: int) -> Columns:
 
 
 def _spans(boxes: Ints, columns: Columns) -> Ints:
-    """The spans of rows of the boxes that meet one of the columns."""
+    """Return the row ranges of the boxes that overlap one of the columns."""
     met = np.zeros(len(boxes), bool)
     for low, high in _runs(columns):
         met |= (boxes[:, 1, 0] <= high) & (boxes[:, 1, 1] >= low)
@@ -204,7 +204,7 @@ def _box(spans: Ints, low: int, high: int) -> Ints:
 
 
 def _runs(columns: Iterable[int]) -> list[tuple[int, int]]:
-    """Runs of neighbours.
+    """Return ranges of consecutive integers.
 
     >>> _runs((0, 1, 2, 5))
     [(0, 2), (5, 5)]

@@ -1,4 +1,4 @@
-"""Relations between rows of tables as relations between their cells."""
+"""Extend relations between rows of tables to relations between their cells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from whence.relation._relation import Relation
 
 
 def over_columns(rows: Relation, out_columns: int, in_columns: int) -> Relation:
-    """Every cell of an output row from every cell of the input rows that the relation names.
+    """Every cell of an output row comes from every cell of its input rows in the relation.
 
     >>> rows = Relation.identity(3)
     >>> over_columns(rows, 2, 4)
@@ -18,7 +18,7 @@ def over_columns(rows: Relation, out_columns: int, in_columns: int) -> Relation:
         return Relation.empty(out_shape, in_shape)
     out_view, in_view = rows._views
     outs, ins = len(out_view), len(in_view)
-    # The axes as they are, with one for the columns after those of the output and one at the end.
+    # The same axes, with an axis of columns after those of the output, and one at the end.
     place = {**{axis: axis for axis in range(outs)}, **{axis: axis + 1 for axis in range(outs, outs + ins)}, -1: -1}
     table = _core.Table(out_shape, in_shape, (*out_view, out_columns), (*in_view, in_columns))
     every = (-1, 0, 0)
@@ -31,7 +31,7 @@ def over_columns(rows: Relation, out_columns: int, in_columns: int) -> Relation:
 
 
 def chosen_columns(rows: int, columns: int, chosen: list[int]) -> Relation:
-    """An array of some columns of a table, each in its place.
+    """Return the relation of an array of some columns of a table, in the given order.
 
     >>> chosen_columns(3, 5, [4, 0]).backward([(2, 0)])
     Selection(shape=(3, 5), 1 cell: [2, 4])

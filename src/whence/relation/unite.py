@@ -1,12 +1,12 @@
-"""The union of rows that may share tuples, as rows that do not, without expanding them.
+"""Unite rows that may share tuples into disjoint rows, without expanding them.
 
-Rows of one pattern (the same parents and slopes) become boxes when each axis is measured from its parent: where both
-bounds of an axis have the slope p, `x - p * parent` lies between two constants. A union of boxes is a list of disjoint
-boxes, so the union of such rows is a list of disjoint rows:
+Rows of one pattern (the same parents and slopes) become boxes if each axis is measured from its parent: if both bounds
+of an axis have the slope p, `x - p * parent` is between two constants. A union of boxes is a list of disjoint boxes, so
+the union of such rows is a list of disjoint rows:
 
     (i from i - 1), (i from i), (i from i + 1)    ->    (i from i - 1 to i + 1)
 
-An axis whose bounds have two slopes has no such form. Rows that differ in its bounds alone are one row where their
+An axis whose bounds have different slopes has no such form. Rows that differ only in its bounds become one row if their
 intervals meet for every value of the parent:
 
     (i from 0 to i), (i from 1 to i + 1)    ->    (i from 0 to i + 1)
@@ -27,14 +27,15 @@ from whence.relation.rows import BoxRows, hulls, rooted, small
 
 MOST_AXES = 32
 GROWTH = 4
-"""A union that has so many times the rows it was made of is given up: tuples may be fewer."""
+"""A union is given up if it has more than this many times the rows it was made of: tuples may be fewer."""
 
 MOST_PAIRS = 1 << 12
-"""So many pairs of rows are compared with each other."""
+"""At most this many pairs of rows are compared with each other."""
 
 
 def united(rows: Sequence[BoxRows], count: int) -> list[list[BoxRows]] | None:
-    """The same tuples in lists of rows: rows of one list share no tuple. None if there would be too many rows.
+    """Return the same tuples in lists of rows, such that rows of one list share no tuple; None if there are too many
+    rows.
 
     The first `count` axes are those of the output.
 
@@ -56,7 +57,7 @@ def united(rows: Sequence[BoxRows], count: int) -> list[list[BoxRows]] | None:
 
 
 def _from_output(rows: BoxRows, count: int) -> BoxRows:
-    """The rows in the form in which most rows are: with the axes of the output without parents."""
+    """Return the rows in the usual form, with the axes of the output as roots, if possible."""
     try:
         return rooted(rows, range(count))
     except NoForm:
@@ -64,7 +65,7 @@ def _from_output(rows: BoxRows, count: int) -> BoxRows:
 
 
 def united_rows(rows: BoxRows) -> list[BoxRows]:
-    """Rows of one pattern, made disjoint."""
+    """Make rows of one pattern disjoint."""
     if len(rows) == 1:
         return [rows]
     free = [axis for axis, (_, p, q) in enumerate(rows.axes) if p == q]
@@ -85,12 +86,12 @@ def united_rows(rows: BoxRows) -> list[BoxRows]:
 
 
 def normalized(boxes: Ints) -> Ints:
-    """Boxes (n, axes, 2) as boxes that share no cell."""
+    """Return boxes (n, axes, 2) as boxes that share no cell."""
     return np.asarray(_core.normalize(np.ascontiguousarray(boxes)))
 
 
 def _met(groups: list[BoxRows], axis: int) -> list[BoxRows]:
-    """Groups that differ in the bounds of one axis: those whose intervals meet everywhere are one."""
+    """Merge groups that differ only in the bounds of one axis, if their intervals meet everywhere."""
     left = sorted(groups, key=lambda each: tuple(each.bounds[0, axis]))
     found: list[BoxRows] = []
     for each in left:
@@ -102,7 +103,7 @@ def _met(groups: list[BoxRows], axis: int) -> list[BoxRows]:
 
 
 def _joined_along(first: BoxRows, second: BoxRows, axis: int) -> BoxRows | None:
-    """Both as one, where the interval of the second begins within, or right after, that of the first."""
+    """Merge both, if the interval of the second begins inside or right after that of the first; else return None."""
     others = [each for each in range(len(first.axes)) if each != axis]
     if not np.array_equal(first.bounds[:, others], second.bounds[:, others]):
         return None
@@ -116,7 +117,7 @@ def _joined_along(first: BoxRows, second: BoxRows, axis: int) -> BoxRows | None:
 
 
 def _without_contained(groups: list[BoxRows]) -> list[BoxRows]:
-    """The groups without rows that lie within a row of another group, if they are few enough to compare."""
+    """Remove rows that are inside a row of another group, if they are few enough to compare."""
     left = list(groups)
     for i in range(len(left)):
         for j, other in enumerate(left):
@@ -126,7 +127,7 @@ def _without_contained(groups: list[BoxRows]) -> list[BoxRows]:
 
 
 def _lies_within(rows: BoxRows, others: BoxRows) -> NDArray[np.bool_]:
-    """Which rows surely lie within one of the others: each bound of the other one holds in the row."""
+    """Return which rows are certainly inside one of the others: the row satisfies each bound of the other."""
     held = np.ones((len(rows), len(others)), bool)
     own = hulls(rows)
     for axis, (mine, theirs) in enumerate(zip(rows.axes, others.axes, strict=True)):
@@ -139,7 +140,7 @@ def _lies_within(rows: BoxRows, others: BoxRows) -> NDArray[np.bool_]:
 
 
 def _disjoint_lists(groups: list[BoxRows]) -> list[list[BoxRows]]:
-    """Groups put together where none of their rows can meet."""
+    """Put groups into the same list if none of their rows can overlap."""
     lists: list[list[BoxRows]] = []
     covered: list[list[Ints]] = []
     for group in groups:
@@ -163,5 +164,5 @@ def _meeting(a: Ints, b: Ints) -> bool:
 
 
 def _bounding_box(boxes: Ints) -> Ints:
-    """The one box that holds all of these."""
+    """Return the smallest box that contains all of these."""
     return np.stack([boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)], axis=1)[None]

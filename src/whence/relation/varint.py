@@ -1,4 +1,4 @@
-"""Integers in as few bytes as they need: seven bits a byte, low ones first; signed ones zigzag."""
+"""Integers with variable length: seven bits in each byte, low ones first; signed ones with zigzag encoding."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def write(out: bytearray, value: int) -> None:
 
 
 def write_signed(out: bytearray, value: int) -> None:
-    """Append an integer of either sign."""
+    """Append a signed integer."""
     write(out, value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 def write_all(out: bytearray, values: Iterable[int]) -> None:
-    """Append a count and so many unsigned integers."""
+    """Append the number of integers, then these unsigned integers."""
     values = tuple(values)
     write(out, len(values))
     for value in values:
@@ -33,7 +33,7 @@ def write_all(out: bytearray, values: Iterable[int]) -> None:
 
 
 class Reader:
-    """Reads back what the functions above wrote; running past the end is damage, never a crash."""
+    """Reads what the functions above wrote; reading past the end raises Damaged."""
 
     __slots__ = ("_at", "_data")
 
@@ -47,7 +47,7 @@ class Reader:
         return self._at == len(self._data)
 
     def read(self) -> int:
-        """The next unsigned integer."""
+        """Read the next unsigned integer."""
         value = shift = 0
         while True:
             if self._at >= len(self._data):
@@ -65,14 +65,14 @@ class Reader:
         raise Damaged("a number has more than 64 bits")
 
     def read_signed(self) -> int:
-        """The next integer of either sign."""
+        """Read the next signed integer."""
         value = self.read()
         return -((value + 1) >> 1) if value & 1 else value >> 1
 
     def rest(self) -> bytes:
-        """All that has not been read."""
+        """Return the bytes that have not been read."""
         return self._data[self._at :]
 
     def read_all(self) -> tuple[int, ...]:
-        """A count and so many unsigned integers."""
+        """Read a count, then so many unsigned integers."""
         return tuple(self.read() for _ in range(self.read()))

@@ -1,4 +1,4 @@
-"""Views: the cells of an array under another shape with as many cells."""
+"""Views: the cells of an array in another shape with as many cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 def boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
-    """The boxes of a selection under the view of some rows, or larger ones; None where a view has other axes."""
+    """Return the boxes of a selection in a view of the shape, or larger ones; None if the view has other axes."""
     if view == shape:
         return given.boxes
     if len(view) != 1:
@@ -27,7 +27,7 @@ def boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
 
 
 def under_shape(index: Ints, view: Shape, shape: Shape) -> Ints:
-    """Indices under a view as indices under the shape."""
+    """Convert indices in a view to indices in the shape."""
     if view == shape or not len(index):
         return index.reshape(len(index), len(shape))
     flat = np.ravel_multi_index(tuple(index.T), view)

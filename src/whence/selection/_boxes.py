@@ -1,4 +1,4 @@
-"""Canonical boxes: their cells in order, and what they look like as text."""
+"""Canonical boxes: their cells in order, and their text."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-SHOWN_BOXES: Final = 8  # boxes in a repr
+SHOWN_BOXES: Final = 8  # the most boxes in a repr
 
 
 def read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same boxes, read-only."""
+    """Make boxes read-only, and return them."""
     boxes.setflags(write=False)
     return boxes
 
 
 def cells_of_boxes(boxes: NDArray[np.int64], axis: int = 0, before: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The cells of boxes that agree on the axes before this one, in order."""
+    """Yield the cells of boxes that agree on the axes before this one, in order."""
     sides = boxes[:, axis]
     if axis + 1 == boxes.shape[1]:
         for lo, hi in sides.tolist():
@@ -33,7 +33,7 @@ def cells_of_boxes(boxes: NDArray[np.int64], axis: int = 0, before: tuple[int, .
 
 
 def summary(boxes: NDArray[np.int64], count: int) -> str:
-    """The number of cells, and the first boxes.
+    """Return the number of cells, and the first boxes, as text.
 
     >>> summary(np.array([[[0, 1], [5, 5]]]), 2)
     '2 cells: [0:2, 5]'
@@ -49,5 +49,5 @@ def summary(boxes: NDArray[np.int64], count: int) -> str:
 
 
 def _box_text(box: list[list[int]]) -> str:
-    """A box as an index: `[0:2, 5]`."""
+    """Return a box as an index: `[0:2, 5]`."""
     return f"[{', '.join(str(lo) if lo == hi else f'{lo}:{hi + 1}' for lo, hi in box) or '()'}]"

@@ -1,4 +1,4 @@
-"""A selection as a picture: boxes are drawn at the size of the picture, never cell by cell."""
+"""Draw a selection as a picture: boxes are drawn at the size of the picture, never cell by cell."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Boxes = NDArray[np.int64]
 Pixels = NDArray[np.uint8]  # (height, width, 3)
 Shape = tuple[int, ...]
 
-LONGEST: Final = 1024  # pixels on a side
-SHORTEST: Final = 24  # pixels that a side is blown up to, so that a thin array is still seen
-ROOMY: Final = 256  # pixels that a tiny array is blown up to
-CELL: Final = 24  # pixels of a cell at most
-TILES: Final = 64  # slices of three axes at most
+LONGEST: Final = 1024  # the most pixels on a side
+SHORTEST: Final = 24  # thin sides are enlarged to this many pixels
+ROOMY: Final = 256  # tiny arrays are enlarged to this many pixels
+CELL: Final = 24  # the most pixels of a cell
+TILES: Final = 64  # the most tiles for three axes
 GAP: Final = 12
-SMALL: Final = 120  # pixels of a picture beside others, at most
+SMALL: Final = 120  # the most pixels of a small picture
 
 GROUND: Final = (255, 255, 255)
 UNSELECTED: Final = (233, 236, 239)
-SELECTED: Final = (194, 65, 12)  # the explorer's colour of what cells came from
+SELECTED: Final = (194, 65, 12)  # the explorer's colour of sources
 LINE: Final = (255, 255, 255)
 INK: Final = (73, 80, 87)
-OPACITY: Final = 0.6  # of the mark over a background
+OPACITY: Final = 0.6  # of selected cells over a background
 
 
 def png_of(
@@ -45,7 +45,7 @@ def png_of(
     path: str | PathLike[str] | None,
     background: ArrayLike | None,
 ) -> bytes:
-    """The picture as the bytes of a PNG, written to a path if there is one."""
+    """Draw the picture as the bytes of a PNG, and write it to a path if there is one."""
     if not 1 <= len(shape) <= 3:
         raise BadCells(f"a picture needs 1 to 3 axes, but the shape {shape} has {len(shape)}")
     if background is not None and len(shape) != 2:
@@ -68,7 +68,7 @@ def png_of(
 
 
 def thumbnail(boxes: Boxes, shape: Shape, side: int) -> tuple[bytes, int, int]:
-    """A picture without words, as the bytes of a PNG, its width and its height; of three axes, what is in any slice."""
+    """Draw a picture without caption. Return PNG bytes, width and height. Three axes are projected onto one slice."""
     from PIL import Image
 
     axes = (1, *shape)[-2:]
@@ -80,7 +80,7 @@ def thumbnail(boxes: Boxes, shape: Shape, side: int) -> tuple[bytes, int, int]:
 
 
 def html_of(boxes: Boxes, shape: Shape, text: str) -> str:
-    """The text, with the picture under it where there can be one."""
+    """Return the text as HTML, with the picture below it if there can be one."""
     said = f"<code>{html.escape(text)}</code>"
     if not 1 <= len(shape) <= 3 or 0 in shape:
         return f"<div>{said}</div>"
@@ -89,7 +89,7 @@ def html_of(boxes: Boxes, shape: Shape, text: str) -> str:
 
 
 def small_html(boxes: Boxes, shape: Shape, name: str) -> str:
-    """A small picture with a name under it, to stand beside others."""
+    """Return a small picture with a name below it, to be shown next to others."""
     png, wide, high = thumbnail(boxes, shape, SMALL)
     scale = min(1.0, SMALL / max(wide, high))
     wide, high = (max(8, round(side * scale)) for side in (wide, high))
@@ -115,7 +115,7 @@ def _picture(boxes: Boxes, shape: Shape, background: ArrayLike | None) -> Image.
 
 
 def _sheet(boxes: Boxes, shape: Shape) -> Image.Image:
-    """Slices along axis 0 side by side, several of them in one tile when there are many."""
+    """Draw slices along axis 0 next to each other, several of them in one tile if there are many."""
     from PIL import Image
 
     each = -(-shape[0] // TILES)
@@ -144,7 +144,7 @@ def _image(
     most: tuple[int, int],
     background: ArrayLike | None = None,
 ) -> tuple[Pixels, tuple[int, ...]]:
-    """Two axes as pixels, and how many cells a pixel stands for on each of them."""
+    """Draw two axes as pixels, and return how many cells a pixel has on each of them."""
     each = _cells_a_pixel(shape, most)
     rows, columns = (-(-size // step) for size, step in zip(shape, each, strict=True))
     marked = np.zeros((rows, columns), dtype=np.uint8)
@@ -158,7 +158,7 @@ def _image(
 
 
 def _cells_a_pixel(shape: Shape, most: tuple[int, int]) -> tuple[int, ...]:
-    """The same for both axes, unless one of them would become too thin to see."""
+    """Return the cells of a pixel: the same for both axes, unless one of them would become too thin to see."""
     step = max(-(-size // longest) for size, longest in zip(shape, most, strict=True))
     return tuple(
         max(-(-size // longest), min(step, size // SHORTEST), 1) for size, longest in zip(shape, most, strict=True)
@@ -166,7 +166,7 @@ def _cells_a_pixel(shape: Shape, most: tuple[int, int]) -> tuple[int, ...]:
 
 
 def _enlarged(pixels: Pixels, most: tuple[int, int], lines: bool) -> Pixels:
-    """Small arrays blown up, with lines between the cells when these are large enough."""
+    """Enlarge small arrays, with lines between the cells if these are large enough."""
     height, width = pixels.shape[:2]
     room = max(min(ROOMY // max(height, width), CELL, most[0] // height, most[1] // width), 1)
     tall = max(room, min(SHORTEST // height, most[0] // height))
@@ -179,7 +179,7 @@ def _enlarged(pixels: Pixels, most: tuple[int, int], lines: bool) -> Pixels:
 
 
 def _ground(background: ArrayLike, shape: Shape, each: tuple[int, ...]) -> Pixels:
-    """A background as pixels: grey from its least to its greatest value, or its own colours if it has three or four."""
+    """Return a background as pixels: grey from its least to its greatest value, or its own colours."""
     array = np.asarray(background)
     coloured = array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8
     if array.shape[:2] != shape or not (coloured or array.ndim == 2):
@@ -192,7 +192,7 @@ def _ground(background: ArrayLike, shape: Shape, each: tuple[int, ...]) -> Pixel
     values = array.astype(np.float64)
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    # Halved, because the difference of two finite numbers need not be one.
+    # Halved, because the difference of two finite numbers may overflow.
     span = high / 2 - low / 2
     grey = np.nan_to_num(
         (values / 2 - low / 2) / span if span > 0 else np.full(values.shape, 0.5),

@@ -22,17 +22,17 @@ Shape = tuple[int, ...]
 Boxes = NDArray[np.int64]
 
 LONGEST_AXIS = 2**63 - 1
-BOX_LIMIT = 2**26  # separate boxes that a slice with steps may stand for
+BOX_LIMIT = 2**26  # the most separate boxes that a slice with steps may select
 
 
 def as_shape(shape: Any) -> Shape:
-    """A shape as a tuple of sizes.
+    """Return a shape as a tuple of sizes.
 
     >>> as_shape([3, 2]), as_shape(5), as_shape(())
     ((3, 2), (5,), ())
     """
     try:
-        # Most shapes are tuples, and asking whether something is iterable is slow.
+        # Most shapes are tuples, and isinstance(x, Iterable) is slow.
         sizes = tuple(map(exact_int, shape)) if isinstance(shape, tuple | list | Iterable) else (exact_int(shape),)
     except TypeError:
         raise BadType(f"a shape is a tuple of whole numbers, such as (3, 2); got {shape!r}") from None
@@ -43,7 +43,7 @@ def as_shape(shape: Any) -> Shape:
 
 
 def boxes_of(cells: Any, shape: Shape) -> Boxes:
-    """The boxes of anything that says which cells, but text: see `Selection.of`."""
+    """Return the boxes of cells in any form except text: see `Selection.of`."""
     if isinstance(cells, np.ndarray | np.bool_ | bool):
         if isinstance(cells, bool) or cells.dtype == np.bool_:
             return boxes_of_mask(cells, shape)
@@ -61,7 +61,7 @@ def boxes_of(cells: Any, shape: Shape) -> Boxes:
 
 
 def boxes_of_text(text: str, shape: Shape) -> Boxes:
-    """The boxes of cells written as text."""
+    """Return the boxes of cells written as text."""
     indices = indices_of_text(text)
     if not indices and shape:
         raise BadCells(f"{text!r} names no cell; {FORMS}")
@@ -73,7 +73,7 @@ def boxes_of_text(text: str, shape: Shape) -> Boxes:
 
 
 def boxes_of_one(cell: Sequence[Any], shape: Shape) -> Boxes:
-    """The box of a single index tuple."""
+    """Return the box of a single index tuple."""
     try:
         at = [_int(i) for i in cell]
     except TypeError:
@@ -86,11 +86,11 @@ def boxes_of_one(cell: Sequence[Any], shape: Shape) -> Boxes:
 
 
 def boxes_of_cells(cells: Any, shape: Shape) -> Boxes:
-    """The boxes of many cells: an integer array (n, axes), or index tuples in any order."""
+    """Return the boxes of many cells: an integer array (n, axes), or index tuples in any order."""
     array = _as_cells(cells, shape)
     sides = np.array(shape, dtype=np.int64)
     bad = _core.first_outside(array, sides)
-    if bad is not None:  # or counted from the end
+    if bad is not None:  # perhaps negative indices
         if not ((array >= -sides) & (array < sides)).all():
             wrong = next(each for each in array.tolist() if not _in_range(each, shape, from_end=True))
             raise outside(wrong, shape, from_end=True)
@@ -99,7 +99,7 @@ def boxes_of_cells(cells: Any, shape: Shape) -> Boxes:
 
 
 def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
-    """The boxes of the true cells of a boolean array."""
+    """Return the boxes of the true cells of a boolean array."""
     array = np.asarray(mask)
     if array.dtype != np.bool_:
         raise BadCells(f"a mask must be an array of booleans, not of {array.dtype}: write `array != 0`")
@@ -109,12 +109,12 @@ def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
 
 
 def boxes_of_boxes(boxes: Any, shape: Shape) -> Boxes:
-    """The canonical form of boxes with inclusive bounds, in any order, overlapping or not."""
+    """Return the canonical form of boxes with inclusive bounds, in any order, overlapping or not."""
     array = _integers(boxes if isinstance(boxes, np.ndarray) else _as_list(boxes), "bounds")
     axes = len(shape)
     if array.size == 0 and (array.ndim < 2 or array.shape[0] == 0):
         array = array.reshape(0, axes, 2)
-    if axes == 0 and array.shape[1:] == (0,):  # [[]], which is what one box without axes looks like as a list
+    if axes == 0 and array.shape[1:] == (0,):  # [[]] is one box without axes, as a list
         array = array.reshape(array.shape[0], 0, 2)
     if array.ndim != 3 or array.shape[1:] != (axes, 2):
         raise BadCells(
@@ -127,7 +127,7 @@ def boxes_of_boxes(boxes: Any, shape: Shape) -> Boxes:
 
 
 def _check_bounds(boxes: Boxes, shape: Shape) -> None:
-    """Find the wrong box: [lo, lo - 1] is empty, anything shorter is an error."""
+    """Find and report the wrong box. [lo, lo - 1] is empty; a smaller upper bound is an error."""
     lo, hi = boxes[..., 0], boxes[..., 1]
     for i in np.flatnonzero(((lo > hi) & (hi != lo - 1)).any(axis=1))[:1]:
         raise BadCells(f"box {boxes[i].tolist()} ends before it starts; a box is [lo, hi] on each axis, both inclusive")
@@ -139,10 +139,10 @@ def _check_bounds(boxes: Boxes, shape: Shape) -> None:
 
 
 def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
-    """The boxes of an index of slices, integers and `...`, one entry per axis.
+    """Return the boxes of an index of slices, integers and `...`, one entry for each axis.
 
-    Missing axes at the end are taken whole, as in NumPy, except after a single integer: `(3,)` in a dataset of two axes
-    may be a row or a mistake.
+    Missing axes at the end are selected completely, as in NumPy, except after a single integer: `(3,)` in a dataset of
+    two axes may be a row or a mistake.
     """
     entries = _entries_of_index(index, shape)
     chosen = [
@@ -157,10 +157,10 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
     if total == 1:
         boxes[0] = [[indices[0], indices[-1]] for indices in chosen] or np.empty((0, 2))
     elif total:
-        # The product of canonical axes is canonical: all slabs have the same rest, and no two of them touch.
+        # The product of canonical axes is canonical: all intervals have the same rest, and no two of them touch.
         grid = boxes.reshape(*runs, len(shape), 2)
         for axis, (indices, count) in enumerate(zip(chosen, runs, strict=True)):
-            # Not np.arange(start, stop, step): it computes how many there are in floating point.
+            # np.arange(start, stop, step) would compute the count in floating point.
             lo = indices.start + indices.step * np.arange(count, dtype=np.int64)
             span = 0 if count > 1 else len(indices) - 1
             grid[..., axis, :] = np.stack([lo, lo + span], axis=-1).reshape(-1, *(1,) * (len(shape) - 1 - axis), 2)
@@ -183,7 +183,7 @@ def _entries_of_index(index: Any, shape: Shape) -> list[Any]:
 
 
 def _indices_on_axis(entry: Any, size: int, axis: int, shape: Shape) -> range:
-    """The indices that one entry of an index takes from its axis, in ascending order."""
+    """Return the indices that one entry of an index selects on its axis, in ascending order."""
     if isinstance(entry, slice):
         try:
             chosen = range(size)[entry]
@@ -236,7 +236,7 @@ def _as_list(cells: Any) -> list[Any]:
 
 
 def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
-    """An array or a list of (tuples of) integers as a contiguous int64 array."""
+    """Return an array or a list of (tuples of) integers as a contiguous int64 array."""
     if isinstance(given, list):
         try:
             array = np.array(given)
@@ -259,7 +259,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
 
 
 def _not_integers(given: Iterable[Any], what: str) -> BadCells | OutOfRange:
-    """The error for the first value that cannot be an index."""
+    """Return the error for the first value that cannot be an index."""
     for value in _flattened(given):
         try:
             if abs(_int(value)) > LONGEST_AXIS:
@@ -278,7 +278,7 @@ def _flattened(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _int(value: Any) -> int:
-    """An integer of any type except a boolean: True is a value of a mask, not the index 1."""
+    """Return an integer of any type except bool: True is a value of a mask, not the index 1."""
     if value is True or value is False:
         raise TypeError
     return exact_int(value)
@@ -288,7 +288,9 @@ def _int(value: Any) -> int:
 
 
 def outside(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> OutOfRange:
-    """The error for a cell that is not in the dataset; `from_end`: negative indices count from the end of an axis."""
+    """Return the error for a cell outside the dataset; with `from_end`, negative indices count from the end of an
+    axis.
+    """
     least = [-size if from_end else 0 for size in shape]
     axis = next(a for a, (i, size) in enumerate(zip(cell, shape, strict=True)) if not least[a] <= i < size)
     return OutOfRange(_off_axis(f"cell {tuple(cell)}", cell[axis], axis, shape))
@@ -328,7 +330,7 @@ def _shortened_list(values: Any) -> str:
 
 
 def _index_text(entries: Sequence[Any]) -> str:
-    """An index as text, as between brackets."""
+    """Return an index as text, as between brackets."""
     parts = []
     for entry in entries:
         if isinstance(entry, slice):

@@ -55,7 +55,7 @@ class Selection:
 
     @classmethod
     def _trusted(cls, boxes: NDArray[np.int64], shape: tuple[int, ...]) -> Self:
-        """A selection of read-only boxes that are known to be canonical and within the shape."""
+        """Make a selection of read-only boxes that are known to be canonical and inside the shape."""
         self = object.__new__(cls)
         self._boxes = boxes
         self._shape = shape
@@ -65,7 +65,7 @@ class Selection:
         return self
 
     def noted(self, notes: tuple[str, ...]) -> Self:
-        """The same cells with notes."""
+        """Return the same cells with notes."""
         made = self._trusted(self._boxes, self._shape)
         made.notes = notes
         return made
@@ -169,7 +169,7 @@ class Selection:
         shape = _reading.as_shape(shape)
         return cls._trusted(read_only(np.empty((0, len(shape), 2), dtype=np.int64)), shape)
 
-    # What it holds ----------------------------------------------------------------------------------------------------
+    # Contents ---------------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -312,7 +312,7 @@ class Selection:
 
     def _combined(self, other: object, combine: Combine) -> Self:
         if not isinstance(other, Selection):
-            return NotImplemented  # type: ignore[no-any-return]  # for the operators, which Python asks
+            return NotImplemented  # type: ignore[no-any-return]  # Python then tries the other operand
         self._same_shape(other)
         return self._trusted(combine(self._boxes, other._boxes), self._shape)
 
@@ -353,7 +353,7 @@ class Selection:
         if self._shape != other._shape:
             raise ShapeMismatch(f"selections of different datasets: the shapes are {self._shape} and {other._shape}")
 
-    # To look at -------------------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return f"Selection(shape={self._shape}, {summary(self._boxes, self.count)})"

@@ -1,4 +1,4 @@
-"""Cells written as text: on the command line, in a notebook, in a configuration."""
+"""Parse cells written as text: on the command line, in a notebook, in a configuration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PAIRS = {"(": ")", "[": "]"}
 
 
 def indices_of_text(text: str) -> list[tuple[Entry, ...]]:
-    """Each group of a text as an index of slices and integers.
+    """Parse each group of a text as an index of slices and integers.
 
     >>> indices_of_text("3, 4; 0:10,5")
     [(3, 4), (slice(0, 10, None), 5)]
     """
     if re.search(r"[^\s;,]\s+:|:\s+[^\s;,]", text):
         raise BadCells(f"{text!r}: a space beside ':' may mean one range or two groups; leave it out, or write ';'")
-    # A space after a comma separates nothing; any other one separates groups.
+    # A space after a comma is ignored; any other space separates groups.
     groups = [group for group in re.split(r"[;\s]+", re.sub(r"\s*,\s*", ",", text)) if group]
     return [_index_of(group, text) for group in groups]
 

@@ -1,7 +1,7 @@
 """Adapters for other packages, one module each, loaded once the program has imported the package.
 
-An adapter has a function `install`, which is called whenever the program has imported something new. It adds rules for
-functions (`foreign.follow`), or replaces functions by ones that work on traced arrays (`foreign.compose`).
+An adapter has a function `install`, which is called when the program has imported new modules. It adds rules for
+functions (`foreign.follow`), or replaces functions by versions that work on traced arrays (`foreign.compose`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ ADAPTERS = {
     "sklearn": "learn",
     "xarray": "labelled",
 }
-"""The adapter of each package, by its module in this one."""
+"""The adapter module of each package."""
 
 _imported = 0
 
 
 def load() -> None:
-    """Bring adapters up to date with what the program has imported by now; a few nanoseconds if that is nothing."""
+    """Install adapters for packages that the program has imported since the last call. It is fast if there are none."""
     global _imported
     if len(sys.modules) == _imported:
         return

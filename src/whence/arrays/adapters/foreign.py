@@ -2,7 +2,7 @@
 arrays.
 
 They read the memory of their arguments, so a traced array must never reach them. The tracked function runs with
-replacements under the names that its code uses: the function itself, or its module.
+replacements for the names that its code uses: the function itself, or its module.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Arguments = types.SimpleNamespace
 
-_stand_ins: dict[Function, Callable[..., Any]] = {}  # given the run, the function, and its arguments
+_stand_ins: dict[Function, Callable[..., Any]] = {}  # called with the run, the function, and its arguments
 _packages: set[str] = set()
 
 
 def follow(package: str, names: Iterable[str], rule: Callable[[Arguments], Links | tuple[Links, ...]],
            *, values: bool = False) -> None:  # fmt: skip
-    """These functions of a package have a rule, which takes their arguments by name, defaults too."""
+    """Add a rule for functions of a package; it takes their arguments by name, including defaults."""
     for real in _found(package, names):
         signature = inspect.signature(real)
 
@@ -47,7 +47,7 @@ def follow(package: str, names: Iterable[str], rule: Callable[[Arguments], Links
 
 
 def compose(package: str, name: str, make: Callable[..., Any]) -> None:
-    """A function of a package is replaced by `make(run, real, *args, **kwargs)` when it is given traced arrays."""
+    """Replace a function of a package by `make(run, real, *args, **kwargs)` when it is called with traced arrays."""
     for real in _found(package, [name]):
         _stand_ins[real] = make
 
@@ -63,7 +63,7 @@ def _version(package: str) -> str:
 
 
 def traced_in(item: Any) -> Any:
-    """The first traced array among arguments, or None."""
+    """Return the first traced array among arguments, or None."""
     if hasattr(type(item), "_is_traced"):
         return item
     if isinstance(item, (list, tuple)):
@@ -78,7 +78,9 @@ def _by_rule(run: Run, real: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def stand_in(run: Run, item: Any) -> Any:
-    """What a traced run has in the place of a function or a module of another package; the thing itself mostly."""
+    """Return the replacement of a function or module in a traced run; most objects have none and are returned
+    unchanged.
+    """
     if isinstance(item, types.ModuleType):
         return _Module(run, item) if item.__name__.partition(".")[0] in _packages else item
     if not _stand_ins or not isinstance(item, types.FunctionType) or item not in _stand_ins:
@@ -95,7 +97,7 @@ def stand_in(run: Run, item: Any) -> Any:
 
 
 class _Module:
-    """A module of such a package, with stand-ins for what is in it."""
+    """A module of such a package, with its functions replaced."""
 
     def __init__(self, run: Run, real: types.ModuleType) -> None:
         self._run, self._real = run, real
@@ -105,7 +107,7 @@ class _Module:
 
 
 def importing(run: Run, numpy: Any) -> Callable[..., Any]:
-    """The `import` statement within a traced run."""
+    """Return the `__import__` function for code in a traced run."""
     return partial(_imported, run, numpy)
 
 

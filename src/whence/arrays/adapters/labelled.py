@@ -1,7 +1,7 @@
-"""xarray: a DataArray can hold any array that behaves like NumPy's, so it holds traced arrays while a function runs.
+"""xarray: a DataArray can contain any array that behaves like NumPy's, also traced arrays while a function runs.
 
-The places of xarray that would make a plain array of them are patched. Coordinates are not followed, because they
-mostly say where. Coordinates that the code of a function names as attributes are inputs as a whole.
+The functions of xarray that would make plain arrays of them are patched. Coordinates are not followed, because mostly
+they are positions. Coordinates that the code of a function names as attributes are inputs as a whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _done = False
 
 
 def install() -> None:
-    """Let traced arrays pass."""
+    """Patch xarray, so that it accepts traced arrays."""
     global _done
     core: Any = sys.modules.get("xarray.core.variable")
     named: Any = sys.modules.get("xarray.namedarray.core")
@@ -43,7 +43,7 @@ def _is_traced(item: Any) -> bool:
 
 
 def is_labelled(item: Any) -> bool:
-    """Whether it is an array, or a set of arrays, of xarray, in memory."""
+    """Whether it is a DataArray or Dataset of xarray that is in memory."""
     kind = type(item)
     if kind.__module__.partition(".")[0] != "xarray" or kind.__name__ not in ("DataArray", "Dataset"):
         return False
@@ -51,7 +51,7 @@ def is_labelled(item: Any) -> bool:
 
 
 def parts(item: Any) -> list[tuple[str, Any]]:
-    """The arrays in it, by name; one that stands alone has none."""
+    """Return its arrays by name; the name for a DataArray is ""."""
     if type(item).__name__ == "DataArray":
         return [("", _numbers(item.variable))]
     return [(str(name), _numbers(each.variable)) for name, each in item.data_vars.items()]
@@ -62,7 +62,7 @@ def _numbers(variable: Any) -> Any:
 
 
 def with_parts(item: Any, new: Sequence[Any]) -> Any:
-    """The same with other arrays in it."""
+    """Return a copy with other arrays."""
     if type(item).__name__ == "DataArray":
         return item._replace(variable=_with_data(item.variable, new[0]))
     made = item.copy(deep=False)
@@ -78,13 +78,13 @@ def _with_data(variable: Any, data: Any) -> Any:
 
 
 def changed(item: Any, change: Callable[[Any], Any]) -> Any:
-    """The same with every array changed; itself, if none is."""
+    """Return a copy with every array changed; the object itself if none is."""
     before = [each for _, each in parts(item)]
     after = [change(each) for each in before]
     return item if all(a is b for a, b in zip(before, after, strict=True)) else with_parts(item, after)
 
 
 def coordinates(item: Any) -> dict[str, Any]:
-    """The coordinates that are numbers, by name."""
+    """Return the numeric coordinates by name."""
     found = {str(name): np.asarray(each.values) for name, each in item.coords.items()}
     return {name: each for name, each in found.items() if each.dtype.kind in "biuf" and each.size}

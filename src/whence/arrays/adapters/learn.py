@@ -38,7 +38,7 @@ GIVING = (
     "score_samples", "score",
 )  # fmt: skip
 PASSING = frozenset(["Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"])
-"""Estimators that pass arrays on to others."""
+"""Estimators that pass arrays on to other estimators."""
 
 METRICS = (
     "accuracy_score", "balanced_accuracy_score", "explained_variance_score", "f1_score", "log_loss", "max_error",
@@ -52,19 +52,19 @@ _done: set[Any] = set()
 
 @dataclass(slots=True)
 class Model:
-    """What an estimator learned in a run: its cells, and the attributes that are traced meanwhile."""
+    """What an estimator learned in a run: its cells, and the attributes that are traced until the run ends."""
 
     run: Run
     cells: Traced
-    shown: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # as scikit-learn left it, and traced
-    parts: list[Any] = field(default_factory=list)  # estimators within
+    shown: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # (plain, traced) attributes
+    parts: list[Any] = field(default_factory=list)  # estimators inside it
 
 
 _models: weakref.WeakKeyDictionary[Any, Model] = weakref.WeakKeyDictionary()
 
 
 def install() -> None:
-    """Replace the methods of the estimators that have been imported since."""
+    """Replace the methods of estimators that were imported since the last call."""
     base = getattr(sys.modules.get("sklearn.base"), "BaseEstimator", None)
     for name, module in list(sys.modules.items()):
         if base is None or not name.startswith("sklearn.") or name.count(".") > 1:
@@ -98,14 +98,14 @@ def _method(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Method:
-    """A method that is there only for some (predict_proba of a support vector machine)."""
+    """A method that only some instances have (predict_proba of a support vector machine)."""
 
     def __init__(self, name: str, original: Any) -> None:
         self._name, self._original = name, original
         self.__doc__ = getattr(original, "__doc__", None)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        found = self._original.__get__(instance, owner)  # scikit-learn's own error, if it is not there
+        found = self._original.__get__(instance, owner)  # raises scikit-learn's own error if there is none
         if instance is None:
             return found
 
@@ -117,7 +117,7 @@ class _Method:
 
 
 def _reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A property that gives what was learned."""
+    """Wrap a property that returns learned values."""
 
     @functools.wraps(read)
     def get(self: Any) -> Any:
@@ -138,7 +138,7 @@ def _whole(out: Any, operand: Any, number: int) -> tuple[int, Relation, Any]:
 
 
 def _model(estimator: Any) -> Model | None:
-    """What it learned in a run that goes on; none while scikit-learn itself is at work."""
+    """Return what an estimator learned in a run that has not ended; None while scikit-learn itself runs."""
     if _busy():
         return None
     model = _models.get(estimator)
@@ -164,7 +164,7 @@ def _call_estimator(estimator: Any, name: str, original: Any, args: Any, kwargs:
     try:
         bound = inspect.signature(original).bind(*args, **kwargs)
     except TypeError:
-        return original(*args, **kwargs)  # with scikit-learn's own error
+        return original(*args, **kwargs)  # raises scikit-learn's own error
     try:
         return _followed(run, estimator, name, original, bound.arguments, args, kwargs, model)
     except NoRule as error:
@@ -178,7 +178,7 @@ def _followed(
 ) -> Any:  # fmt: skip
     if any(getattr(estimator, each, True) is False for each in ("copy", "copy_X", "copy_x")):
         raise NoRule(f"{type(estimator).__name__}(copy=False) writes into its argument: leave out copy=False")
-    data = next(iter(arguments.values()), None)  # X, or y of what works on labels
+    data = next(iter(arguments.values()), None)  # X, or y of an estimator of labels
     operands = [each for each in _flat(arguments) if hasattr(type(each), "_is_traced")]
     with _on_plain_arrays(estimator):
         result = original(*map(_numbers, args), **{key: _numbers(each) for key, each in kwargs.items()})
@@ -220,7 +220,7 @@ def _flat(item: Any) -> Iterator[Any]:
 
 
 def _numbers(item: Any) -> Any:
-    """Arguments with plain arrays for traced ones."""
+    """Return arguments with plain arrays for traced ones."""
     if hasattr(type(item), "_is_traced"):
         return item.value
     if type(item) in (list, tuple):
@@ -238,7 +238,7 @@ def _dense(result: Any) -> Any:
     return result
 
 
-# --- what was learned
+# --- the fitted state
 
 
 def _fitted(run: Run, estimator: Any, data: Any, operands: list[Any], before: list[Any]) -> Model:
@@ -314,7 +314,7 @@ def _reveal(estimator: Any) -> None:
 
 @contextmanager
 def _on_plain_arrays(estimator: Any) -> Iterator[None]:
-    """Let scikit-learn itself work, on plain arrays and attributes."""
+    """Run scikit-learn itself on plain arrays and attributes."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     _hide(estimator)
     try:
@@ -341,20 +341,20 @@ def _forget_all(run: Any) -> None:
 
 
 def _one_number(a: Arguments) -> Links:
-    """A metric is one number from all of what it is given."""
+    """A metric is one number from all of its arguments."""
     return [
         Link(each, Relation.whole((), each.shape)) for each in vars(a).values() if isinstance(each, np.ndarray)
     ]  # fmt: skip
 
 
 def _split(run: Run, real: Callable[..., Any], *arrays: Any, **options: Any) -> list[Any]:
-    """train_test_split: the rows of each array at places that are drawn once."""
+    """train_test_split: select the rows of each array by indices that are drawn once."""
     from sklearn.utils import _safe_indexing
 
     stratify = options.get("stratify")
     sides = {len(each) for each in arrays}
     if len(sides) != 1:
-        return list(real(*map(_numbers, arrays), **options))  # with scikit-learn's own error
+        return list(real(*map(_numbers, arrays), **options))  # raises scikit-learn's own error
     places = real(np.arange(sides.pop()), **{**options, "stratify": _numbers(stratify)})
     if hasattr(type(stratify), "_is_traced"):
         places = [

@@ -10,33 +10,37 @@ from whence.arrays.rules._rows import affine, factor, gathered, moved, numbered,
 from whence.arrays.rules._rules import Kind
 from whence.relation import Relation
 
-Found = list[tuple[str, Relation, Kind]]  # "data" or "model", and how the result comes from it
+Found = list[tuple[str, Relation, Kind]]  # "data" or "model", and the relation of the result to it
 
 SAME_COLUMNS = frozenset(
     ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer",
      "OrdinalEncoder"]
 )  # fmt: skip
 BY_COLUMNS = SAME_COLUMNS | {"SimpleImputer", "OneHotEncoder", "KBinsDiscretizer"}
-"""Estimators that learn from each column by itself."""
+"""Estimators that learn from each column separately."""
 
 
 TOGETHER = frozenset(["BernoulliRBM", "MiniBatchNMF", "NMF"])
-"""Estimators for which the rows of a batch depend on each other: they draw, or stop when all are good enough."""
+"""Estimators for which the rows of a batch depend on each other: they draw random numbers, or stop at a common
+condition.
+"""
 
 
 def by_columns(estimator: Any) -> bool:
-    """Whether each column is learned from by itself."""
+    """Whether the estimator learns from each column separately."""
     return type(estimator).__name__ in BY_COLUMNS
 
 
 def columns_of(shape: tuple[int, ...]) -> Relation:
-    """A cell for each column, from all rows of it."""
+    """Return the relation of one cell for each column to all its rows."""
     rows, columns = shape
     return product((columns,), shape, [affine(0, 1, columns), whole_in(0, rows)])
 
 
 def links(estimator: Any, method: str, data: Any, result: Any, cells: tuple[int, ...] | None) -> Found:
-    """Where the results of a method come from; `cells` is the shape of what was learned in this run, if it was."""
+    """Return the lineage of the results of a method; `cells` is the shape of the state learned in this run, if there is
+    one.
+    """
     kind = type(estimator).__name__
     learned = () if cells is None else cells
     forth = method in ("transform", "fit_transform")
@@ -61,7 +65,7 @@ def links(estimator: Any, method: str, data: Any, result: Any, cells: tuple[int,
     if columns is not None and result.ndim == 2 and len(columns) == result.shape[1]:
         own: Found = [("data", _picked(columns, data.shape, result.shape), "value")]
         if kind in ("OneHotEncoder", "OrdinalEncoder") and not isinstance(estimator.categories, str):
-            return own  # categories that were given are learned from nothing
+            return own  # given categories were not learned
         return [*own, ("model", _from_columns(columns, result.shape, learned), "value")]
     return [
         ("data", _rows(data.shape, result.shape), "value"),
@@ -70,7 +74,7 @@ def links(estimator: Any, method: str, data: Any, result: Any, cells: tuple[int,
 
 
 def _columns(estimator: Any, data: Any) -> Any:
-    """Of each column of the result, the column that it is made of; None if that is not known."""
+    """Return the input column of each column of the result; None if it is not known."""
     kind, count = type(estimator).__name__, data.shape[1]
     if kind == "OneHotEncoder":
         return np.repeat(np.arange(count), getattr(estimator, "_n_features_outs", [0] * count))
@@ -80,21 +84,21 @@ def _columns(estimator: Any, data: Any) -> Any:
 
 
 def _picked(columns: Any, data: tuple[int, ...], result: tuple[int, ...]) -> Relation:
-    """Each cell from that of its row in one of the columns."""
+    """Each cell comes from the cell in its row and one of the columns."""
     if not len(columns) or not result[0]:
         return Relation.empty(result, data)
     return product(result, data, [affine(0, 0, result[0]), gathered(1, 1, np.asarray(columns, np.int64), data[1])])
 
 
 def _from_columns(columns: Any, result: tuple[int, ...], cells: tuple[int, ...]) -> Relation:
-    """Each cell from what was learned of its column; of all, if nothing was learned by columns."""
+    """Each cell comes from the state of its column; from all states if columns are not separate."""
     if len(cells) != 1 or not len(columns) or not result[0]:
         return Relation.whole(result, cells)
     return product(result, cells, [whole_out(0, result[0]), gathered(1, 0, np.asarray(columns, np.int64), cells[0])])
 
 
 def _rows(data: tuple[int, ...], result: tuple[int, ...]) -> Relation:
-    """Each row from the same row."""
+    """Each row comes from the same row."""
     if not data or not result or data[0] != result[0]:
         return Relation.whole(result, data)
     beside = [whole_out(i, side) for i, side in enumerate(result) if i]
@@ -102,13 +106,13 @@ def _rows(data: tuple[int, ...], result: tuple[int, ...]) -> Relation:
 
 
 def _powers(powers: Any, data: tuple[int, ...], result: tuple[int, ...]) -> Relation:
-    """Each column from those that are multiplied with each other."""
+    """Each column comes from the columns that are multiplied."""
     pairs = [row((out, out), (column, column)) for out, column in np.argwhere(np.asarray(powers) > 0).tolist()]
     return product(result, data, [affine(0, 0, data[0]), factor([1], [1], pairs)])
 
 
 def _imputed(estimator: Any, data: Any, result: Any, cells: tuple[int, ...]) -> Found:
-    """A cell that is there from itself, one that is missing from what was learned of its column."""
+    """A cell comes from itself or, if it is missing, from the state of its column."""
     known = np.asarray(estimator.statistics_)
     kept = np.arange(len(known))
     if len(kept) != result.shape[1]:

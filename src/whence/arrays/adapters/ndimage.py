@@ -15,11 +15,11 @@ from whence.errors import NoRule
 from whence.relation import Relation
 
 PACKAGE = "scipy.ndimage"
-EPSILON = np.finfo(float).eps  # weights below are left out by SciPy itself
+EPSILON = np.finfo(float).eps  # SciPy ignores smaller weights
 
 
 def install() -> None:
-    """Give the functions of scipy.ndimage their rules."""
+    """Add rules for the functions of scipy.ndimage."""
     follow(PACKAGE, ["gaussian_filter", "gaussian_filter1d"], gaussian)
     follow(PACKAGE, ["uniform_filter"], box)
     follow(PACKAGE, ["uniform_filter1d", "maximum_filter1d", "minimum_filter1d"], one_axis)
@@ -43,7 +43,7 @@ def _plain_output(a: Arguments) -> None:
 
 
 def _axes(a: Arguments) -> list[int]:
-    """The axes that a filter goes along, as it takes them."""
+    """Return the axes of a filter, in the order given."""
     given = getattr(a, "axes", None)
     if given is None:
         return list(range(a.input.ndim))
@@ -51,7 +51,7 @@ def _axes(a: Arguments) -> list[int]:
 
 
 def _each(given: Any, count: int) -> list[Any]:
-    """An option that is given for all axes, or one for each."""
+    """Return an option for each axis, given as one value or a sequence."""
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given] * count
 
 
@@ -61,7 +61,7 @@ def _around(size: int, origin: int = 0) -> tuple[int, ...]:
 
 
 def gaussian(a: Arguments) -> Links:
-    """As far as the kernel reaches, on each axis."""
+    """Each cell comes from the cells within the kernel's radius on each axis."""
     _plain_output(a)
     axes = [axis_of(a.axis, a.input.ndim)] if hasattr(a, "axis") else _axes(a)
     count = len(axes)
@@ -75,7 +75,7 @@ def gaussian(a: Arguments) -> Links:
 
 
 def box(a: Arguments) -> Links:
-    """A box around the cell."""
+    """Each cell comes from a box around it."""
     _plain_output(a)
     axes = _axes(a)
     count = len(axes)
@@ -85,19 +85,19 @@ def box(a: Arguments) -> Links:
 
 
 def one_axis(a: Arguments) -> Links:
-    """A window along one axis."""
+    """Each cell comes from a window along one axis."""
     _plain_output(a)
     axis = axis_of(a.axis, a.input.ndim)
     return [Link(a.input, through(a.input.shape, {axis: _around(a.size, a.origin)}, {axis: a.mode}))]
 
 
 def _turns(a: Arguments) -> bool:
-    """Whether the window is turned around: a convolution, or a dilation."""
+    """Whether the window is reversed: a convolution or a dilation."""
     return "convolve" in a.function or "dilation" in a.function
 
 
 def one_axis_weights(a: Arguments) -> Links:
-    """As many cells along the axis as there are weights, and all weights."""
+    """Each cell comes from as many cells along the axis as there are weights, and from all weights."""
     _plain_output(a)
     axis, size = axis_of(a.axis, a.input.ndim), len(a.weights)
     origin = -a.origin - (1 - size % 2) if _turns(a) else a.origin
@@ -117,7 +117,7 @@ def _window(a: Arguments, used: Any, modes: Any) -> list[Relation]:
 
 
 def weighted(a: Arguments) -> Links:
-    """The cells whose weight is not zero, and all weights."""
+    """Each cell comes from the cells whose weight is not zero, and from all weights."""
     _plain_output(a)
     weights = np.asarray(a.weights)
     parts = _window(a, np.abs(weights) > EPSILON, a.mode)
@@ -126,7 +126,7 @@ def weighted(a: Arguments) -> Links:
 
 
 def ranked(a: Arguments) -> Links:
-    """The cells of the footprint: what is largest, or in the middle, depends on all of them."""
+    """Each cell comes from all cells of the footprint, because the largest or middle one depends on all."""
     _plain_output(a)
     if getattr(a, "structure", None) is not None:
         raise NoRule("grey morphology with a structure: give size or footprint")
@@ -139,9 +139,9 @@ def ranked(a: Arguments) -> Links:
 
 
 def edges(a: Arguments) -> Links:
-    """The neighbours on both sides along the axis, in the three lines beside; the line through the cell has no weight.
+    """Each cell comes from the 3 x 3 (x 3 ...) cells around it.
 
-    SciPy multiplies that line by nought, so it is part of it.
+    That includes the middle, which SciPy multiplies by zero.
     """
     _plain_output(a)
     shape = a.input.shape
@@ -150,7 +150,7 @@ def edges(a: Arguments) -> Links:
 
 
 def laplace(a: Arguments) -> Links:
-    """The neighbours along each axis, and the cell itself."""
+    """Each cell comes from its neighbours along each axis, and from itself."""
     _plain_output(a)
     axes = _axes(a)
     modes = dict(zip(axes, _each(a.mode, len(axes)), strict=True))
@@ -158,7 +158,7 @@ def laplace(a: Arguments) -> Links:
 
 
 def eroded(a: Arguments) -> Links:
-    """The cells of the structure around each; several times, if it is done several times."""
+    """Each cell comes from the cells of the structure around it, applied once for each iteration."""
     _plain_output(a)
     if a.mask is not None or a.iterations < 1 or a.iterations > 8 or getattr(a, "axes", None) is not None:
         raise NoRule("binary morphology with mask=, axes=, or iterations < 1")
@@ -183,7 +183,7 @@ def eroded(a: Arguments) -> Links:
 
 
 def labelled(a: Arguments) -> tuple[Links, Links]:
-    """A background cell is one by itself; the number of an object depends on all cells, and so does their count."""
+    """A background cell comes from itself; the label of an object and the count come from all cells."""
     _plain_output(a)
     shape = a.input.shape
     cells = numbered(shape)
@@ -195,7 +195,7 @@ def labelled(a: Arguments) -> tuple[Links, Links]:
 
 
 def measured(a: Arguments) -> Links:
-    """The cells of each label; the labels decide which these are."""
+    """Each measurement comes from the cells of its label; the labels are selection lineage."""
     shape = a.input.shape
     if a.labels is None:
         if a.index is not None:

@@ -1,4 +1,4 @@
-"""scipy.signal: convolutions, filters along an axis, and functions of a whole lane."""
+"""scipy.signal: convolutions, filters along an axis, and functions of a whole slice along an axis."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGE = "scipy.signal"
 
 
 def install() -> None:
-    """Give the functions of scipy.signal their rules."""
+    """Add rules for the functions of scipy.signal."""
     follow(PACKAGE, ["convolve", "fftconvolve", "oaconvolve", "convolve2d"], convolved)
     follow(PACKAGE, ["correlate", "correlate2d"], correlated)
     follow(PACKAGE, ["lfilter"], filtered)
@@ -42,7 +42,7 @@ def install() -> None:
 
 
 def _start(n: int, m: int, mode: str, *, exchanged: bool) -> tuple[int, int]:
-    """The length of the output on one axis, and where it begins in the full one."""
+    """Return the length of the output along one axis, and its offset in the full convolution."""
     if mode == "full":
         return n + m - 1, 0
     if mode == "same":  # as long as the first operand
@@ -53,12 +53,12 @@ def _start(n: int, m: int, mode: str, *, exchanged: bool) -> tuple[int, int]:
 
 
 def convolved(a: Arguments) -> Links:
-    """A window of the one operand runs over the other, on every axis."""
+    """A window of one operand moves over the other, along every axis."""
     return _swept(a, a.in1.shape, a.in2.shape, correlation=False)
 
 
 def correlated(a: Arguments) -> Links:
-    """The same with the second operand turned around."""
+    """The same with the second operand reversed."""
     return _swept(a, a.in1.shape, a.in2.shape, correlation=True)
 
 
@@ -82,10 +82,10 @@ def _swept(a: Arguments, one: Shape, other: Shape, *, correlation: bool) -> Link
             continue
         side, start = _start(n, m, a.mode, exchanged=exchanged)
         if a.function == "correlate2d" and a.mode == "same":
-            start = m // 2  # the one that is not centred as the others are
+            start = m // 2  # correlate2d is centred differently
         out.append(side)
         own.append(band(i, i, side, n, start - (m - 1), start))
-        # Cell b + start of the full result sees in2[b + start - i]; turned around, in2[m - 1 - (b + start - i)].
+        # Cell b + start of the full result uses in2[b + start - i]; reversed, in2[m - 1 - (b + start - i)].
         full = band(i, i, side, m, start - (n - 1), start)
         its.append(turned(full, m) if correlation else full)
     shape = tuple(out)
@@ -97,7 +97,9 @@ def _lines(shape: Shape, axis: int, one: Factor) -> Relation:
 
 
 def filtered(a: Arguments) -> Links | tuple[Links, ...]:
-    """A filter without feedback sees as many cells as it has coefficients, one with feedback all before; and these."""
+    """Without feedback, each cell comes from as many cells as there are coefficients; with feedback, from all before
+    it.
+    """
     if a.zi is not None:
         raise NoRule("lfilter with zi=: put the earlier cells before x instead")
     shape, axis = a.x.shape, axis_of(a.axis, a.x.ndim)
@@ -111,12 +113,12 @@ def filtered(a: Arguments) -> Links | tuple[Links, ...]:
 
 
 def _coefficients(shape: Shape, *given: Any) -> Links:
-    """What a filter is made of: it is computed with everywhere."""
+    """Every cell comes from all coefficients of a filter."""
     return [Link(each, Relation.whole(shape, np.shape(each))) for each in given if hasattr(each, "shape")]
 
 
 def sections(a: Arguments) -> Links:
-    """All cells before, along the axis."""
+    """Each cell comes from all cells before it along the axis."""
     if a.zi is not None:
         raise NoRule("sosfilt with zi=: put the earlier cells before x instead")
     axis = axis_of(a.axis, a.x.ndim)
@@ -124,14 +126,14 @@ def sections(a: Arguments) -> Links:
 
 
 def there_and_back(a: Arguments) -> Links:
-    """A filter that runs in both directions sees the whole line."""
+    """A filter in both directions: each cell comes from the whole slice along the axis."""
     axis = axis_of(a.axis, a.x.ndim)
     given = [a.sos] if hasattr(a, "sos") else [a.b, a.a]
     return [Link(a.x, lane(a.x.shape, axis, a.x.shape[axis])), *_coefficients(a.x.shape, *given)]
 
 
 def smoothed(a: Arguments) -> Links:
-    """A polynomial through the window; near the ends, through the first and the last window."""
+    """A polynomial is fitted to the window of each cell; near the ends, to the first or last window."""
     shape, axis, size = a.x.shape, axis_of(a.axis, a.x.ndim), int(a.window_length)
     side, half = shape[axis], int(a.window_length) // 2
     if a.mode != "interp":
@@ -146,7 +148,7 @@ def smoothed(a: Arguments) -> Links:
 
 
 def detrended(a: Arguments) -> Links:
-    """A line through all cells of the lane, taken from each; with breaks, through those between two."""
+    """A line fitted to the whole slice is subtracted; with breaks, one for each part between them."""
     if a.overwrite_data:
         raise NoRule("detrend with overwrite_data=True")
     shape, axis = a.data.shape, axis_of(a.axis, a.data.ndim)
@@ -159,7 +161,7 @@ def detrended(a: Arguments) -> Links:
 
 
 def median(a: Arguments) -> Links:
-    """The window around each cell."""
+    """Each cell comes from the window around it."""
     given = getattr(a, "volume", None)
     given = a.input if given is None else given
     sizes = np.broadcast_to(3 if a.kernel_size is None else np.asarray(a.kernel_size), (given.ndim,)).tolist()
@@ -168,7 +170,7 @@ def median(a: Arguments) -> Links:
 
 
 def lines(a: Arguments) -> Links:
-    """Every cell of the lane."""
+    """Each cell comes from every cell of the slice along the axis."""
     axis = axis_of(a.axis, a.x.ndim)
     if (
         getattr(a, "t", None) is not None
@@ -181,7 +183,7 @@ def lines(a: Arguments) -> Links:
 
 
 def spectrum(a: Arguments) -> tuple[Links, Links]:
-    """The frequencies come from no cell, their power from the whole lane."""
+    """The frequencies come from no cell, their power from the whole slice along the axis."""
     axis = axis_of(a.axis, a.x.ndim)
     if not isinstance(a.window, str):
         raise NoRule("a spectrum with a window that is given as an array")
@@ -190,7 +192,7 @@ def spectrum(a: Arguments) -> tuple[Links, Links]:
     points = length if a.nfft is None else int(a.nfft)
     if hasattr(a, "nperseg") and length < side:
         step = length - (length // 2 if a.noverlap is None else int(a.noverlap))
-        used = (side - length) // step * step + length  # segments that are not full are left out
+        used = (side - length) // step * step + length  # incomplete segments are left out
     else:
         used = min(side, points)
     out = points // 2 + 1 if a.return_onesided else points

@@ -1,4 +1,4 @@
-"""One operation in a traced run whose lineage an adapter has found itself."""
+"""Record one operation in a traced run whose lineage an adapter has computed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def step(run: Run, what: str, operands: Sequence[Any], value: Any, links: Sequence[tuple[int, Relation, Kind]]) -> Any:
-    """The result as a traced array; `links` say by number of which operands it is.
+    """Return the result as a traced array; `links` have the index of an operand, the relation to it, and the kind.
 
-    The relations themselves go onto the tape, so that runs with the same call record have the same.
+    The relations are part of the tape, so that runs with the same call record have the same lineage.
     """
     places = tuple(NumberedLink(*each) for each in links)
     said = [(each.array, each.kind, _digest(each.relation)) for each in places]

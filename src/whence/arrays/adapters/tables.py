@@ -31,7 +31,7 @@ _done = False
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """A run on traced arrays, or on tracked cells; it may start threads."""
+    """Mark a run on traced arrays or tracked cells. The count is global, because the run may start threads."""
     global _runs
     with _lock:
         _runs += 1
@@ -43,11 +43,11 @@ def guarded() -> Iterator[None]:
 
 
 def install() -> None:
-    """Replace what makes tables, once."""
+    """Replace the functions that make or change tables, once."""
     global _done
     pandas = sys.modules["pandas"]
     indexing = sys.modules.get("pandas.core.indexing")
-    if _done or not all(hasattr(pandas, name) for name in TABLES):  # it is being imported
+    if _done or not all(hasattr(pandas, name) for name in TABLES):  # pandas is being imported
         return
     _done = True
     for kind in (getattr(pandas, name) for name in TABLES):
@@ -63,7 +63,8 @@ def _watched(what: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _runs:
-            args = tuple(list(each) if hasattr(each, "__next__") else each for each in args)  # to be looked at, too
+            # Iterators become lists, so that their items can be inspected.
+            args = tuple(list(each) if hasattr(each, "__next__") else each for each in args)
             refuse_traced(f"pandas ({what}.{original.__name__})", (*args, *kwargs.values()))
         return original(self, *args, **kwargs)
 
@@ -71,7 +72,7 @@ def _watched(what: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_traced(what: str, given: Iterable[Any]) -> None:
-    """Refuse what holds traced numbers."""
+    """Raise NoRule if an argument contains traced numbers."""
     found = next((each for item in given if (each := _traced_within(item)) is not None), None)
     if found is None:
         return
@@ -82,7 +83,7 @@ def refuse_traced(what: str, given: Iterable[Any]) -> None:
 
 
 def _traced_within(item: Any) -> Any:
-    """A traced array, or a tracked cell, among numbers in lists, dicts and arrays of objects; or None."""
+    """Return a traced array or tracked cell inside lists, dicts and arrays of objects, or None."""
     if hasattr(type(item), "_is_traced") or (not is_frame(item) and is_tracked(item)):
         return item
     if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Windows that move along an axis, as in filters, with every way to pad the ends."""
+"""Windows that move along an axis, as in filters, with all modes of padding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wr
 
 
 def cell(places: Any, side: int, mode: str) -> Any:
-    """The cells of an axis that are seen at these places, also beyond its ends; -1 where there is none.
+    """Return the cells of an axis at these indices, which may be beyond its ends; -1 if there is none.
 
     >>> cell(np.arange(-3, 6), 3, "reflect").tolist(), cell(np.arange(-3, 6), 3, "mirror").tolist()
     ([2, 1, 0, 0, 1, 2, 2, 1, 0], [1, 2, 1, 0, 1, 2, 1, 0, 1])
@@ -42,13 +42,14 @@ def cell(places: Any, side: int, mode: str) -> Any:
 
 @lru_cache(maxsize=256)
 def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Part, ...]:
-    """Each cell of an axis from those at these distances; as rows of a factor."""
+    """Return rows of a factor in which each cell of an axis comes from the cells at these offsets."""
     if not offsets:
         return ()
     low, high = min(offsets), max(offsets)
     if len(set(offsets)) == high - low + 1 and _stays_within(low, high, mode):
         return band(0, 0, side, side, low, high).parts
-    first, last = min(max(0, -low), side), max(min(side - 1, side - 1 - high), -1)  # where no window is cut
+    # The range of cells whose window is inside the axis.
+    first, last = min(max(0, -low), side), max(min(side - 1, side - 1 - high), -1)
     inner = [
         made for start, stop in _runs(sorted(set(offsets))) if (made := row((first, last), (start, stop, 0, 1, 1)))
     ]
@@ -69,7 +70,7 @@ def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Part, ...]:
 
 
 def _stays_within(low: int, high: int, mode: str) -> bool:
-    """Whether what a window sees beyond the ends is in the rest of it."""
+    """Whether the cells that a window reaches beyond the ends are in the rest of it."""
     if mode == "constant":
         return True
     if mode == "nearest":
@@ -85,7 +86,7 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def through(shape: Shape, offsets: dict[int, tuple[int, ...]], modes: dict[int, str]) -> Relation:
-    """Windows on some axes, which are independent of each other; the other axes stay as they are.
+    """Return the relation of independent windows along some axes; the other axes are unchanged.
 
     >>> through((5,), {0: (-1, 0, 1)}, {0: "wrap"}).backward([(0,)]).cells().tolist()
     [[0], [1], [4]]
@@ -102,7 +103,7 @@ def through(shape: Shape, offsets: dict[int, tuple[int, ...]], modes: dict[int, 
 def footprint(
     shape: Shape, axes: Sequence[int], used: Any, origins: Sequence[int], modes: Sequence[str]
 ) -> list[Relation]:
-    """A window of any form on these axes: `used` says which of its cells are. All of the relations together are it."""
+    """Return relations whose union is a window of any form along these axes; `used` is its mask."""
     used = np.asarray(used, bool)
     centre = [side // 2 + origin for side, origin in zip(used.shape, origins, strict=True)]
     places = dict(zip(axes, modes, strict=True))

@@ -1,1 +1,1 @@
-"""The tracked dtype: float64 arrays whose cells hold their own lineage."""
+"""The tracked dtype: float64 arrays whose cells contain their own lineage."""

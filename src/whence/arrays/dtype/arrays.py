@@ -1,4 +1,4 @@
-"""Tracked arrays: float64 arrays whose cells hold their own lineage."""
+"""Tracked arrays: float64 arrays whose cells contain their own lineage."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
     cells, first = _tracked.track(_as_float64(array, name))
     sources.add(Source(name, cells.shape, first, cells.size))
     cells = _laid_out(cells, axes_in_memory(np.asarray(array)))
-    from whence.arrays.tracing import TrackedArray  # which stands on this module
+    from whence.arrays.tracing import TrackedArray  # imports this module
 
     return cells.view(TrackedArray)
 
 
 def axes_in_memory(array: NDArray[Any]) -> tuple[int, ...]:
-    """The axes, from the one with the longest steps on.
+    """Return the axes, the one with the largest stride first.
 
     >>> import numpy as np
     >>> axes_in_memory(np.zeros((2, 3))), axes_in_memory(np.zeros((2, 3)).T)
@@ -63,19 +63,19 @@ def axes_in_memory(array: NDArray[Any]) -> tuple[int, ...]:
 
 
 def _laid_out(cells: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
-    """The same cells with their axes in this order in memory."""
+    """Return the same cells with their axes in this order in memory."""
     if axes == tuple(range(cells.ndim)):
         return cells
     return cells.transpose(axes).copy().transpose(np.argsort(axes))
 
 
 def is_tracked(array: object) -> bool:
-    """Whether this is an array, or a cell of one, that carries lineage."""
+    """Whether this is a tracked array, or a cell of one."""
     return bool(getattr(array, "dtype", None) == TrackedFloat64)
 
 
 def values(array: NDArray[Any]) -> NDArray[np.float64]:
-    """The numbers of a tracked array, read-only and without copying.
+    """Return the numbers of a tracked array, read-only and without copying.
 
     >>> import numpy as np
     >>> values(tracked(np.array([1.0, 2.0]), "A") * 2).tolist()
@@ -130,7 +130,7 @@ def _holds_exactly(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
         return bool(np.array_equal(held.astype(given.dtype), given, equal_nan=True))
     limits = np.iinfo(given.dtype)
     if held.size and (held.max() >= float(limits.max) or held.min() < float(limits.min)):
-        return False  # the largest integer itself was rounded up, out of its type
+        return False  # rounding moved a value beyond the range of its integer type
     return bool(np.array_equal(held.astype(given.dtype), given))
 
 

@@ -1,7 +1,7 @@
 """The relation of a tracked array to one of its inputs, read from the annotations of its cells.
 
-Output cells whose lineage moves evenly are read as one run of moving boxes, and runs are folded into rows: nothing
-is made in proportion to the tuples, and nothing but a look at each handle in proportion to the cells.
+Neighbouring output cells whose lineage moves evenly are read as one run of moving boxes, and runs are folded into rows.
+So the cost depends on the number of runs, not of tuples; of each cell only the handle is read.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ ROWS_AT_A_TIME = 1 << 18
 """The number of rows that are read before they are folded."""
 
 BUDGETS = (FEW_ROWS, 64, 1024)
-"""Budgets of rows for trying all views, one after the other; then the natural view is used without a budget."""
+"""Budgets of rows with which all views are tried, one after the other. Then the natural view is used without a
+budget.
+"""
 
 HELD = 64
-"""The most runs that may grow at a time while the lineage may still fold into a few rows."""
+"""The most unfinished runs, while the lineage may still fold into a few rows."""
 
 ORIGIN, HALF = 36, 31
-"""Bits of a handle that number a cell, and each of two: native/npdtype/handle.hpp."""
+"""The bits of a handle that contain one cell number, and each of two: native/npdtype/handle.hpp."""
 
 FEW_TUPLES = 1 << 22
 """The most tuples of an irregular relation that is folded again from its tuples, in every order of its axes."""
@@ -44,13 +46,13 @@ def relation_of(array: Any, name: str) -> Relation:
     >>> relation_of(x.sum(axis=1), "A")
     Relation((1000,) <- (1000, 1000), 1,000,000 tuples in 1 box)
     """
-    cells = np.asarray(array)  # a single cell is an array without axes
-    _tracked.handles(whole(cells))  # or the error that it is not tracked
+    cells = np.asarray(array)  # a single cell becomes an array without axes
+    _tracked.handles(whole(cells))  # raises an error if it is not tracked
     return _of_source(np.ascontiguousarray(cells).reshape(cells.shape), _source_named(cells, name))
 
 
 def _source_named(cells: NDArray[Any], name: str) -> Source:
-    """The source of that name; of several, the one that the cells came from, or the latest."""
+    """Return the source of that name; of several, the one that the cells came from, or the latest."""
     found = sources.named(name)
     if len(found) == 1:
         return found[0]
@@ -82,7 +84,7 @@ def _of_source(cells: NDArray[Any], source: Source) -> Relation:
 
 
 def _one_by_one(cells: NDArray[Any], source: Source) -> NDArray[np.int64] | None:
-    """The tuples of cells that each come from one or two, which their handles say by themselves; None for others."""
+    """Return the tuples if each cell comes from at most two cells, which are in its handle; else None."""
     handles = _tracked.handles(cells).ravel()
     pairs = (handles >> np.uint64(62)) == 1
     if not ((handles == 0) | pairs | ((handles >> np.uint64(ORIGIN)) == 1)).all():
@@ -108,7 +110,7 @@ def _indices_of_axes(flat: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[N
 
 
 def _first_good_layout(cells: NDArray[Any], source: Source, layouts: list[Layout]) -> tuple[_core.Folder, Layout]:
-    """The rows under the first layout that needs few, or under the natural one if all need many."""
+    """Return the rows in the first layout that needs few, or in the natural one if all need many."""
     for most in BUDGETS:
         for layout in layouts:
             if (folder := _folded(cells, source, layout, most)) is not None:
@@ -119,13 +121,15 @@ def _first_good_layout(cells: NDArray[Any], source: Source, layouts: list[Layout
 
 
 def _views(out_shape: tuple[int, ...], in_shape: tuple[int, ...]) -> list[Layout]:
-    """The other shapes under which rows may be fewer. Rows are read with the output first, so orders are left out."""
+    """Return other views in which there may be fewer rows. Other orders are left out, because output axes are read
+    first.
+    """
     order = list(dict.fromkeys((each.out_view, each.in_view) for each in candidates(out_shape, in_shape)))
     return [natural(*views) for views in order if views != (out_shape, in_shape)]
 
 
 def _folded(cells: NDArray[Any], source: Source, layout: Layout, most: int | None = None) -> _core.Folder | None:
-    """All rows under a layout, or None as soon as there are more than `most`."""
+    """Return all rows in a layout, or None as soon as there are more than `most`."""
     folder = new_folder(layout)
     outs = len(layout.out_view)
     inner = max(layout.out_view[-1], 1) if outs else 1

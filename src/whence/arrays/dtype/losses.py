@@ -28,9 +28,7 @@ class Losses:
     cast_cells: int = 0
     floats: int = 0
     decisions: int = 0
-    looks: int = (
-        0  # at values, for a mask, an order, a text: nothing is lost, but other values may have another lineage
-    )
+    looks: int = 0  # reads for a mask, an order or a string: no loss, but other values may have another lineage
 
     @property
     def any(self) -> bool:
@@ -53,13 +51,13 @@ class Losses:
 
 
 def so_far() -> Losses:
-    """All losses of this thread."""
+    """Return all losses of this thread."""
     return Losses(*_tracked.losses())
 
 
 @contextmanager
 def watch() -> Iterator[Losses]:
-    """The losses of a block of code in this thread, complete when the block ends."""
+    """Count the losses of a block of code in this thread; the counts are complete when the block ends."""
     before = so_far()
     lost = Losses()
     try:

@@ -1,7 +1,7 @@
-"""Calls of functions that no rule covers: a run on the tracked dtype, which sees whatever NumPy itself computes.
+"""Run functions without a rule on the tracked dtype, which follows everything that NumPy itself computes.
 
-It knows less than a traced run: it does not see which operations were done. So there is no call record, and no other
-call reuses what it finds.
+Unlike a traced run, it does not record the operations. So there is no call record, and no other call reuses the lineage
+that it finds.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _runs = itertools.count()
 
 
 def by_dtype(call: Call, error: NoRule, *, again: bool = False) -> Captured:
-    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either.
+    """Run the call on tracked copies of its inputs; raise `error` if that is not possible.
 
-    `again`: the function has run, and what it did to its arguments is done.
+    `again` means that the function has run before, so that its changes of arguments are done already.
     """
     if any(each.value.dtype != np.float64 for each in call.inputs):
-        raise error  # results would be of another type than the function's own
+        raise error  # results would have another dtype than the function's own
     if any(map(is_labelled, call.named.values())):
-        raise error  # xarray would take tracked cells for plain numbers
+        raise error  # xarray would treat tracked cells as plain numbers
     if handles_errors(call.function):
-        raise error  # it might handle a refusal, and go on in a way that is not its own
+        raise error  # it might catch a refusal, and compute something else
     if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):
-        raise error  # strides of float64 cut tracked cells apart, and NumPy crashes where copying them fails
+        raise error  # strides of float64 would split tracked cells, and NumPy crashes if copying them fails
     try:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
             return _followed(call, names, again=again)
-    except Exception as refused:  # what no dtype can carry, or a plain result; an error of the function's comes again
+    except Exception as refused:  # the dtype cannot follow it; errors of the function itself are raised again later
         raise error from refused
 
 
@@ -87,7 +87,8 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
     for n in written:
         inputs[n].value[...] = values(copies[n])
     notes = {"casts": lost.floats, "branches": lost.decisions}
-    # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
+    # Each array becomes one plain array, so that the returned object is the recorded one; arguments are the caller's
+    # own.
     plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
     if not again:
         write_back(pairs, lambda each: _untracked(each, plain))
@@ -103,20 +104,20 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
 
 
 class _Constructors:
-    """In the place of a traced run: arrays of floats that the function makes are tracked cells, from nothing so far.
+    """Replaces a traced run: float arrays that the function creates become tracked cells without lineage.
 
-    Only where its results are known already, because cells are not quite numbers (they cannot be converted in place).
+    It is used only if the results are known already, because cells differ from numbers (no conversion in place).
     """
 
     finished = False
 
     def fresh(self, array: Any) -> Any:
-        """The array as tracked cells; one of other numbers as it is."""
+        """Return the array as tracked cells; other dtypes are returned unchanged."""
         return array.astype(TrackedFloat64).view(RunArray) if array.dtype == np.float64 else array
 
 
 def _laid_out(cells: Any, like: Any) -> Any:
-    """The tracked cells, lying in memory as the array does: the order of what NumPy returns may follow from that."""
+    """Return the tracked cells in the memory layout of the array, because NumPy's memory order may depend on it."""
     if overlaps_itself(like):
         raise NoRule("several cells of an argument share memory: pass a copy, np.array(x)")
     if not like.size or like.flags.c_contiguous:
@@ -132,20 +133,20 @@ def _laid_out(cells: Any, like: Any) -> Any:
 
 
 def _steps_of(array: Any) -> list[int]:
-    """The strides in cells: no two meet that lie apart in the array, whose strides may be any number of bytes."""
+    """Return the strides in cells. Cells stay apart, even if the strides are not multiples of 8 bytes."""
     if not any(step % 8 for step in array.strides):
         return [step // 8 for step in array.strides]
     unit = math.gcd(*(step for step, side in zip(array.strides, array.shape, strict=True) if side > 1))
-    return [2 * (step // unit) for step in array.strides]  # twice: what is not contiguous stays so
+    return [2 * (step // unit) for step in array.strides]  # doubled, so that the array does not become contiguous
 
 
 def _same_cells(a: Any, b: Any) -> bool:
-    """The same numbers from the same cells."""
+    """Whether the numbers and their lineage are the same."""
     return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 
 
 def _untracked(item: Any, made: dict[int, Any]) -> Any:
-    """The same with the numbers of tracked arrays and cells; `made` holds what became of each."""
+    """Return the same structure with plain numbers for tracked arrays and cells; `made` has earlier results by id."""
     if isinstance(item, dict):
         return {key: _untracked(each, made) for key, each in item.items()}
     if isinstance(item, (list, tuple)):

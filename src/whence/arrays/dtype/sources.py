@@ -1,4 +1,4 @@
-"""The arrays that lineage leads back to: each has a name, and a range in one numbering of all tracked cells."""
+"""The tracked arrays that lineage ends at: each has a name, and a range of the numbers of all tracked cells."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class Source:
 
     @property
     def end(self) -> int:
-        """The number after its last cell's."""
+        """The number after that of its last cell."""
         return self.first + self.size
 
 
 _lock = threading.Lock()
-_sources: list[Source] = []  # in the order of their numbers
+_sources: list[Source] = []  # sorted by their first number
 
 
 def add(source: Source) -> None:
-    """Remember a source."""
+    """Add a source."""
     with _lock:
         _sources.insert(bisect_right(_sources, source.first, key=lambda each: each.first), source)
 
 
 def named(name: str) -> list[Source]:
-    """The sources of that name, the latest last."""
+    """Return the sources of that name, the latest last."""
     with _lock:
         found = [each for each in _sources if each.name == name]
         known = list(dict.fromkeys(each.name for each in reversed(_sources)))
@@ -56,13 +56,13 @@ def named(name: str) -> list[Source]:
 
 
 def every() -> list[Source]:
-    """All sources, in the order of their numbers."""
+    """Return all sources, sorted by their first number."""
     with _lock:
         return list(_sources)
 
 
 def at(cell: int) -> Source:
-    """The source that a numbered cell belongs to."""
+    """Return the source that a cell number belongs to."""
     with _lock:
         place = bisect_right(_sources, cell, key=lambda each: each.first) - 1
         source = _sources[place] if place >= 0 else None
@@ -72,7 +72,7 @@ def at(cell: int) -> Source:
 
 
 def parents(intervals: NDArray[np.int64]) -> list[Parent]:
-    """Names and indices of numbered cells, given as first numbers and ends."""
+    """Return names and indices of cells, given as ranges of numbers."""
     if (count := int((intervals[:, 1] - intervals[:, 0]).sum())) > PARENTS_LIMIT:
         raise TooLarge(f"{count:,} parents are too many to list; whence.relation_of(array, name) holds them as boxes")
     found: list[Parent] = []

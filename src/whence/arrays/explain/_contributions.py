@@ -1,7 +1,8 @@
 """Estimated lineage: contributions with a weight, stored in bands, so that a question can select those above a level.
 
-A band is a relation: the tuples whose weight lies between its level and the next. A question above a level unites the
-bands from there on, so it is exact at the levels; between two of them it would be a guess, and the question is refused.
+A band is a relation: the tuples whose weight is between its level and the next. A question above a level unites the
+bands from that level on, so it is exact at the levels. Between two levels it would be a guess, so the question is
+refused.
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ class Contributions:
         return [relation for level, relation in self.bands if level >= above or math.isclose(level, above)]
 
     def kinds(self) -> Iterable[tuple[str, Relation]]:
-        """Each band with what its edge in the log is called."""
+        """Yield each band with the kind of its edge in the log."""
         return ((f"weight {level!r}", relation) for level, relation in self.bands)
 
     @classmethod
     def of_kinds(cls, edges: Iterable[tuple[str, Relation]]) -> Contributions:
-        """The contributions that edges of the log hold."""
+        """Return the contributions in edges of the log."""
         found = [
             (float(kind.removeprefix("weight ")), relation) for kind, relation in edges if kind.startswith("weight ")
         ]

@@ -41,7 +41,7 @@ def similarity(targets: Any, proposals: Any) -> Floats:
 
 
 def _detections(given: Any, what: str) -> Floats:
-    array = np.array(given, float)  # a copy: a detector may write its next detections into the same array
+    array = np.array(given, float)  # a copy, because a detector may reuse its array
     if array.size == 0:
         return np.zeros((0, 6))
     if array.ndim != 2 or array.shape[1] < 6:
@@ -50,7 +50,7 @@ def _detections(given: Any, what: str) -> Floats:
 
 
 def _random_mask(rng: np.random.Generator, sides: tuple[int, int], cells: tuple[int, int], keep: float) -> Floats:
-    """A coarse random grid, enlarged smoothly and shifted by a random part of a cell."""
+    """Make a coarse random grid, enlarged smoothly and shifted by a random part of a cell."""
     coarse = (rng.random((cells[0] + 2, cells[1] + 2)) < keep).astype(float)
     for axis in (0, 1):
         step = sides[axis] / cells[axis]

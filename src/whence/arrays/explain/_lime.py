@@ -63,7 +63,7 @@ def lime(
     `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` replaces hidden segments (default: the
     mean of `x`). Samples nearer to `x` weigh more, by exp(-(distance / width)^2).
     """
-    given = np.array(x, float)  # a copy: the model may write into its caller's arrays
+    given = np.array(x, float)  # a copy, because the model may write into its argument
     labels = grid(given.shape) if segments is None else np.array(segments)
     if labels.shape != given.shape or labels.dtype.kind not in "iu" or labels.size == 0 or labels.min() < 0:
         raise ShapeMismatch(f"segments are labels from 0 on for each cell of an array of shape {given.shape}")
@@ -86,7 +86,7 @@ def lime(
     weight = np.exp(-((distance / width) ** 2))
     columns = np.hstack([on.astype(float), np.ones((samples, 1))])
     gram = columns.T @ (weight[:, None] * columns)
-    gram[np.arange(count), np.arange(count)] += ridge  # the last is the intercept, which is not shrunk
+    gram[np.arange(count), np.arange(count)] += ridge  # the last row is the intercept, which is not shrunk
     fitted = np.linalg.solve(gram, columns.T @ (weight[:, None] * outputs))[:count]
-    fitted[np.abs(fitted) <= ROUNDING * np.abs(outputs).max(axis=0)] = 0.0  # of an output that nothing moves
+    fitted[np.abs(fitted) <= ROUNDING * np.abs(outputs).max(axis=0)] = 0.0  # outputs that no segment influences
     return from_weights(fitted.T, first.shape, given.shape, levels=levels, relative=relative, segments=labels)

@@ -1,8 +1,8 @@
-"""What a function reads besides its arguments: globals, variables of functions around it, defaults and attributes.
+"""Find the data that a function reads in addition to its arguments: globals, closures, defaults and attributes.
 
-Arrays, tables and computed numbers are data, wherever they are: in a variable, in a list or dict, in an attribute of an
-object, in a module of the program. Only what the code names is looked at, and code is followed through helpers, methods
-and modules of the program, but not into installed packages.
+Arrays, tables and computed numbers count as data, whether they are in a variable, a list or dict, an attribute of an
+object, or a module of the program. Only objects that the code names are inspected. Code is followed through helpers,
+methods and modules of the program, but not into installed packages.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from whence.arrays.linking.content import is_computed
 from whence.arrays.linking.frames import is_frame
 from whence.arrays.linking.places import INSTALLED, OWN
 
-MOST_PARTS = 16  # of a container or an estimator, that are looked at one by one
-MOST_LOOKED = 1000  # items of a container
-DEEP = 3  # objects within objects
+MOST_PARTS = 16  # the most parts of a container or an estimator that are listed one by one
+MOST_LOOKED = 1000  # the most items of a container that are inspected
+DEEP = 3  # levels of nested objects
 LEAVES = (str, bytes, bool, int, complex, type(None), np.ufunc, types.BuiltinFunctionType)
 
 PACKAGE = os.path.dirname(sys.modules[OWN].__file__ or "")
 LIBRARIES = (*INSTALLED, *(os.path.join(PACKAGE, each) for each in ("arrays", "log", "store", "relation", "selection")))
-"""Where code lies that is not looked into: of installed packages, and what runs tracked functions."""
+"""Directories of code that is not inspected: installed packages, and the packages of whence that run tracked
+functions.
+"""
 
 Wanted = Callable[[Any], bool]
 
 
 def read_besides(function: Any, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The data that the code of a function, and of its helpers, refers to, by name.
+    """Return the data that the code of a function and of its helpers refers to, by name.
 
     >>> weights = np.ones(3)
     >>> list(read_besides(lambda x: x * weights))
@@ -51,7 +53,7 @@ def read_besides(function: Any, arguments: Mapping[str, Any] | None = None) -> d
 def surroundings(
     function: Any, arguments: Mapping[str, Any] | None = None, wanted: Wanted | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The same, and the estimators that hold what they learned where no array shows it (trees)."""
+    """Return the same, and the names of estimators whose learned state is in no array (such as trees)."""
     if reads_nothing(function, arguments or {}):
         return {}, ()
     reading = Reading(wanted or is_data)
@@ -66,7 +68,7 @@ def surroundings(
 
 
 def reads_nothing(function: Any, arguments: Mapping[str, Any]) -> bool:
-    """Whether it is seen at once that a function reads arrays that it is given, modules and constants, and binds none.
+    """Whether a function clearly reads only arrays that it is passed, modules and constants, and binds no globals.
 
     >>> reads_nothing(lambda x: np.sqrt(x), {"x": np.ones(3)}), reads_nothing(lambda x: x, {"x": [1]})
     (True, False)
@@ -83,7 +85,7 @@ def reads_nothing(function: Any, arguments: Mapping[str, Any]) -> bool:
 
 
 def is_data(item: Any) -> bool:
-    """Whether it is an array, a table or a number that was computed, and not written down.
+    """Whether it is an array, a table, or a number that was computed and not written in the code.
 
     >>> is_data(np.ones(2)), is_data(0.1), is_data(2 / 3), is_data(np.float64(0.1))
     (True, False, True, True)
@@ -96,7 +98,7 @@ def is_data(item: Any) -> bool:
 
 
 class Code:
-    """A function of the program: what its code finds around it, and what it can bind there."""
+    """A function of the program: the objects that its code refers to, and the variables that it can bind."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.scope = function.__globals__
@@ -106,18 +108,18 @@ class Code:
 
 
 class Reading:
-    """What code refers to: data, other objects, and the names of attributes."""
+    """Collects the data, other objects and attribute names that code refers to."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.found: dict[str, Any] = {}
         self.objects: dict[str, Any] = {}
-        self.named: set[str] = set()  # attributes and globals that the code names
+        self.named: set[str] = set()  # names of attributes and globals in the code
         self.functions: list[Code] = []
         self._seen: set[int] = set()
 
     def function(self, function: Any, arguments: dict[str, Any]) -> None:
-        """What a function refers to that is called with these arguments."""
+        """Collect what a function refers to when it is called with these arguments."""
         while isinstance(function, functools.partial):
             for n, item in enumerate(function.args):
                 self._held(f"argument {n}", item)
@@ -169,7 +171,7 @@ class Reading:
             self.objects.setdefault(name, item)
 
     def _methods(self, item: Any, depth: int) -> None:
-        """The code of the methods that are named, or that operators call."""
+        """Follow the code of the methods that are named, or that operators call."""
         if not depth or isinstance(item, (*LEAVES, float, np.ndarray)):
             return
         if isinstance(item, types.ModuleType):
@@ -193,17 +195,17 @@ class Reading:
                 self._called(each, depth)
 
     def _called(self, item: Any, depth: int) -> None:
-        """Code that a part of an object is, or has."""
+        """Follow a part of an object that is code, or has methods."""
         if isinstance(item, (types.FunctionType, types.MethodType, functools.partial)):
             self._held(f"{id(item)}", item)
         else:
             self._methods(item, depth - 1)
 
     def inside(self, label: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
-        """The data in an object and in its parts, as far as the code names them."""
+        """Yield the data in an object and in its parts, if the code names them."""
         if not depth or isinstance(item, (*LEAVES, float, types.FunctionType, np.ndarray)) or is_frame(item):
             return
-        if is_estimator(item):  # its methods read what it learned, under names that are not in the code
+        if is_estimator(item):  # its methods read learned attributes, whose names are not in the code
             yield from _learned(label, item, depth, self.wanted)
         if isinstance(item, types.ModuleType) and not is_of_program(item.__name__):
             return
@@ -218,7 +220,7 @@ class Reading:
                 yield from self.inside(f"{label}[{key!r}]", each, depth - 1)
         every = not isinstance(item, (type, types.ModuleType)) and not _is_program(type(item))
         for key, each in attributes_of(item):
-            if every and self.wanted(each):  # what a library's object holds, its methods read
+            if every and self.wanted(each):  # methods of a library's object may read any of its data
                 yield f"{label}.{key}", each
             elif key in self.named:
                 if self.wanted(each):
@@ -231,18 +233,18 @@ _MADE_BY = frozenset([
     "__init__", "__new__", "__post_init__", "__repr__", "__str__", "__reduce__", "__del__", "__eq__", "__ne__",
     "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__", "__delattr__", "__replace__",
 ])  # fmt: skip
-"""Methods that code does not run by using an object in a computation, or that a dataclass has of its own."""
+"""Methods that a computation with an object does not call, or that dataclasses generate."""
 
 
 def _within(item: Any) -> Any:
-    """The function that a tracked function is, or that `functools.lru_cache` wraps."""
+    """Return the function inside a tracked function or inside `functools.lru_cache`."""
     if isinstance(item, functools._lru_cache_wrapper):
         return item.__wrapped__
     return getattr(item, "function", None) if _top(type(item).__module__) == OWN else None
 
 
 def _items(item: Any) -> Iterator[tuple[Any, Any]]:
-    """What a container holds, and under which keys."""
+    """Yield the items of a container with their keys."""
     if isinstance(item, dict):
         yield from list(item.items())[:MOST_LOOKED]
     elif isinstance(item, (list, tuple, deque, set, frozenset)):
@@ -254,12 +256,14 @@ def _elements(item: Any) -> list[Any]:
 
 
 def _joined(many: list[Any]) -> Any:
-    """Many arrays, tables and numbers as one array, of which nothing is known but what it holds."""
+    """Concatenate many arrays, tables and numbers into one array, which is recognised only by its content."""
     return np.concatenate([np.asarray(each).ravel() for each in many])
 
 
 def attributes_of(item: Any, *, inherited: bool = True) -> list[tuple[str, Any]]:
-    """The attributes that an object, a class or a module has itself, in its slots or, inherited, in its class."""
+    """Return the attributes of an object, a class or a module: its own, those in slots and, if `inherited`, its
+    class's.
+    """
     found = dict(getattr(item, "__dict__", {}))
     if not isinstance(item, (type, types.ModuleType)) and _is_program(type(item)):
         for owner in type(item).__mro__[:-1]:
@@ -278,7 +282,7 @@ def _is_program(kind: type) -> bool:
 
 @functools.lru_cache(1024)
 def is_of_program(module: str) -> bool:
-    """Whether a module is of the program, and not of an installed package."""
+    """Whether a module belongs to the program, and not to an installed package."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return module == "__main__" or (file is not None and not file.startswith(LIBRARIES))
 
@@ -292,13 +296,13 @@ def _is_learned(key: str) -> bool:
 
 
 def is_estimator(item: Any) -> bool:
-    """Whether it is an estimator as scikit-learn has them."""
+    """Whether it is an estimator in the sense of scikit-learn."""
     kind = type(item)
     return not isinstance(item, type) and hasattr(kind, "get_params") and hasattr(kind, "fit")
 
 
 def learned_by(item: Any) -> list[tuple[str, Any]]:
-    """What an estimator holds of what it learned, and the estimators within it; nothing of anything else."""
+    """Return the learned attributes of an estimator and the estimators inside it; nothing for other objects."""
     if not is_estimator(item):
         return []
     found = []
@@ -342,13 +346,13 @@ def _held_by_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
-        except ValueError:  # not there yet
+        except ValueError:  # an empty cell
             continue
 
 
 @functools.lru_cache(1024)
 def _global_names(code: types.CodeType) -> tuple[str, ...]:
-    """The names that code, and code within it, looks up among the globals."""
+    """Return the names that code, and code nested in it, looks up in the globals."""
     own = [each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
     inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _global_names(each)]
     return tuple(dict.fromkeys((*own, *inner)))
@@ -356,7 +360,7 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
 
 @functools.lru_cache(1024)
 def _bound_globals(code: types.CodeType) -> tuple[str, ...]:
-    """The globals that code, and code within it, binds."""
+    """Return the globals that code, and code nested in it, binds."""
     own = [str(each.argval) for each in dis.get_instructions(code) if each.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")]
     inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _bound_globals(each)]
     return tuple(dict.fromkeys((*own, *inner)))
@@ -364,6 +368,6 @@ def _bound_globals(code: types.CodeType) -> tuple[str, ...]:
 
 @functools.lru_cache(1024)
 def _names_in_code(code: types.CodeType) -> tuple[str, ...]:
-    """The names of globals and attributes in code, and in code within it."""
+    """Return the names of globals and attributes in code, and in code nested in it."""
     inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _names_in_code(each)]
     return tuple(dict.fromkeys((*code.co_names, *inner)))

@@ -1,4 +1,4 @@
-"""The content of an array: a digest of all of it, and whether equal content could be a coincidence."""
+"""The content of an array: a digest of all cells, and whether two arrays may have equal content by chance."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from whence import _core
 from whence.arrays.rules._layouts import overlaps_itself
 
 SAMPLE = 1024
-ENOUGH = 16  # points
-DIGITS = 9  # a number with more of them was computed
+ENOUGH = 16  # points that make content distinctive
+DIGITS = 9  # a number with more digits was computed
 CONSTANTS = frozenset([math.pi, math.e, math.tau, math.inf])
-PLAIN, LONG = 1, 4  # points of a value that people write down, and of one that only comes out of computing
+PLAIN, LONG = 1, 4  # points of a value that people write down, and of one that must have been computed
 
 
 def digest_of(array: NDArray[Any]) -> bytes:
-    """A digest of all cells in row-major order; of cells that lie upon each other, of the memory below them.
+    """Return a digest of all cells in row-major order; if cells overlap, of the memory behind them.
 
     >>> x = np.arange(6.0).reshape(2, 3)
     >>> digest_of(x.T) == digest_of(np.ascontiguousarray(x.T)), digest_of(x) == digest_of(x + 1)
@@ -33,7 +33,7 @@ def digest_of(array: NDArray[Any]) -> bytes:
 
 
 def _memory(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or, if its cells overlap, all bytes between the first and the last of them."""
+    """Return the array or, if its cells overlap, all bytes from its first to its last cell."""
     if not overlaps_itself(array):
         return array
     low, high = np.lib.array_utils.byte_bounds(array)
@@ -42,9 +42,9 @@ def _memory(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_distinctive(array: NDArray[Any]) -> bool:
-    """Whether two arrays with this content are hardly alike by chance.
+    """Whether two arrays are unlikely to have this content by chance.
 
-    Constants, masks, a few small integers and even spacings are alike too often.
+    Constants, masks, a few small integers and evenly spaced values are too common.
 
     >>> is_distinctive(np.zeros(100)), is_distinctive(np.arange(100.0)), is_distinctive(np.sqrt(np.arange(100.0)))
     (False, False, True)
@@ -53,7 +53,7 @@ def is_distinctive(array: NDArray[Any]) -> bool:
 
 
 def points(array: NDArray[Any]) -> int:
-    """How hard it is to be alike by chance: what each value adds, of a sample of different ones.
+    """Measure how unlikely equal content is by chance: the sum of the points of each distinct value in a sample.
 
     >>> points(np.arange(100.0)), points(np.array([0.5, 0.1, 0.2]))
     (0, 9)
@@ -72,7 +72,7 @@ def points(array: NDArray[Any]) -> int:
 
 
 def is_computed(number: Any) -> bool:
-    """Whether a number has so many digits that nobody wrote it down, except for constants that have names.
+    """Whether a number has so many digits that it was computed and not written in code. Named constants do not count.
 
     >>> is_computed(0.1), is_computed(2 / 3), is_computed(math.pi)
     (False, True, False)
@@ -82,7 +82,7 @@ def is_computed(number: Any) -> bool:
 
 
 def only_computed(array: NDArray[Any]) -> bool:
-    """Whether every cell holds what only computing gives, so that what holds the same is a copy.
+    """Whether every cell has a value that must have been computed, so that an array with equal cells is a copy.
 
     >>> only_computed(np.sin(np.arange(1.0, 9.0))), only_computed(np.array([0.1, 0.2])), only_computed(np.arange(7.0))
     (True, False, False)
@@ -96,7 +96,7 @@ def only_computed(array: NDArray[Any]) -> bool:
 
 
 def _is_written(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of these numbers people write down: multiples of 1/64."""
+    """Which of these numbers people may have written down: multiples of 1/64."""
     with np.errstate(over="ignore", invalid="ignore"):
         found: NDArray[np.bool_] = np.mod(values * 64, 1) == 0
     return found

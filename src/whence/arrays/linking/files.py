@@ -1,8 +1,8 @@
 """Notice the files that plain code reads arrays from and writes arrays to.
 
 While a block is open, functions of NumPy and pandas are replaced by functions that also report what they read and
-wrote: in their own packages, and in modules of the program that have imported them by name. Only files given by a path
-count. An array of an archive (`.npz`) is read when the program takes it out.
+wrote. They are replaced in their own packages, and in modules of the program that imported them by name. Only files
+that are given as a path are reported. An array of an archive (`.npz`) is read when the program takes it out.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ READERS = {
     ),
 }  # fmt: skip
 WRITERS = {"numpy": ("save", "savetxt", "savez", "savez_compressed")}  # the path, then the array, or several
-ENDINGS = {"np.save": ".npy", "np.savez": ".npz", "np.savez_compressed": ".npz"}  # which NumPy adds
+ENDINGS = {"np.save": ".npy", "np.savez": ".npz", "np.savez_compressed": ".npz"}  # suffixes that NumPy adds
 METHODS = ("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle")
 
 
 class Watcher(Protocol):
-    """An object that notices files that are read and written."""
+    """An object that is notified of files that are read and written."""
 
     def read_file(self, function: str, path: str, value: Any, part: str = "") -> None: ...
     def wrote_file(self, function: str, path: str, values: Sequence[Any]) -> None: ...
@@ -44,7 +44,7 @@ _inside = threading.local()
 
 
 def watch(watcher: Watcher) -> None:
-    """Notify a watcher of files until `unwatch`. Of several watchers, only the latest is notified."""
+    """Notify a watcher of files until `unwatch`. If there are several, only the latest is notified."""
     with _lock:
         _watchers.append(watcher)
         if len(_watchers) == 1:
@@ -85,7 +85,7 @@ def _put(place: Any, name: str, wrapped: Callable[..., Any]) -> None:
 
 
 def _put_where_imported(made: dict[int, Any]) -> None:
-    """The same in modules of the program: `from numpy import load`."""
+    """Replace them in modules of the program, too: `from numpy import load`."""
     for module in _modules_of_the_program():
         for name, item in list(vars(module).items()):
             if id(item) in made and callable(item):
@@ -94,7 +94,7 @@ def _put_where_imported(made: dict[int, Any]) -> None:
 
 
 def _modules_of_the_program() -> list[Any]:
-    """Modules that come with neither Python nor an installed package."""
+    """Return the modules that belong to neither Python nor an installed package."""
     own = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     return [
         module
@@ -105,7 +105,7 @@ def _modules_of_the_program() -> list[Any]:
 
 
 def _reading_part(original: Callable[..., Any], called: str) -> Callable[..., Any]:
-    """An array out of an archive."""
+    """Wrap the function that reads an array from an archive."""
 
     @functools.wraps(original)
     def read(self: Any, key: Any) -> Any:
@@ -149,7 +149,7 @@ def _noting_write(original: Callable[..., Any], called: str, *, first: str) -> C
 
 
 class _Once:
-    """Functions that call each other report once."""
+    """Finds the outermost of nested calls, so that functions that call each other report once."""
 
     def __enter__(self) -> bool:
         depth = getattr(_inside, "depth", 0)
@@ -161,7 +161,7 @@ class _Once:
 
 
 def _path(given: Any, ending: str = "") -> str | None:
-    """The path of a file that is there."""
+    """Return the path of an existing file."""
     if not isinstance(given, (str, os.PathLike)):
         return None
     path = os.fspath(given)

@@ -11,13 +11,13 @@ from whence import _core
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame or a Series of pandas."""
+    """Whether it is a pandas DataFrame or Series."""
     kind = type(value)
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series")
 
 
 def is_listed(value: Any) -> bool:
-    """Whether it is a list of numbers that holds data; integers alone are axes, shapes, indices."""
+    """Whether it is a list of numbers that may be data. Lists of integers are taken for axes, shapes or indices."""
     if not isinstance(value, (list, tuple)) or not value or hasattr(value, "_fields"):
         return False
     flat = [each for item in value for each in (item if isinstance(item, (list, tuple)) else [item])]
@@ -27,12 +27,12 @@ def is_listed(value: Any) -> bool:
 
 
 def array_behind(value: Any) -> NDArray[Any] | None:
-    """The numbers of an array, a table of numbers or a list of numbers; None if there are others."""
+    """Return the numbers of an array, a table or a list as an array; None if it contains other values."""
     if isinstance(value, np.ndarray):
-        if not issubclass(type(value), np.ndarray):  # an array of a run that has ended, which stands for a plain one
+        if not issubclass(type(value), np.ndarray):  # an array of a run that has ended, a proxy for a plain array
             value = getattr(value, "value", None)
         if type(value) not in (np.ndarray, np.memmap) and issubclass(type(value), np.ndarray):
-            value = np.asarray(value)  # of a masked array or a matrix, what is behind: the same memory
+            value = np.asarray(value)  # the data of a masked array or a matrix: the same memory
         return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biufcMm" else None
     if is_frame(value):
         kinds = value.dtypes if value.ndim == 2 else [value.dtype]
@@ -49,7 +49,7 @@ def array_behind(value: Any) -> NDArray[Any] | None:
 
 
 def column_digest(column: Any) -> bytes:
-    """A digest of what a column holds, in its order; nothing if its values cannot be hashed."""
+    """Return a digest of the values of a column, in order; b"" if they cannot be hashed."""
     import pandas as pd
 
     array = array_behind(column)
@@ -63,14 +63,14 @@ def column_digest(column: Any) -> bytes:
 
 
 def column_digests(table: Any) -> tuple[bytes, ...]:
-    """A digest of each column."""
+    """Return a digest of each column."""
     return tuple(column_digest(table.iloc[:, place]) for place in range(len(table.columns)))
 
 
 def table_digest(value: Any, digests: tuple[bytes, ...] | None = None) -> bytes:
-    """A digest of a table with texts or other objects in it; nothing if these cannot be hashed.
+    """Return a digest of a table that contains strings or other objects; b"" if these cannot be hashed.
 
-    `digests` are those of its columns, if they are known.
+    `digests` are the digests of its columns, if they are known.
     """
     import pandas as pd
 

@@ -14,15 +14,15 @@ from whence.relation import Relation
 
 Known = Callable[[NDArray[Any]], tuple[Any, Relation] | None]
 
-MOST_LENGTHS = 8  # different ones that are tried at each place
+MOST_LENGTHS = 8  # the most different lengths that are tried at each offset
 MOST_PIECES = 4096
 
 
 def joined(array: NDArray[Any], known: Known, shapes: Iterable[Shape]) -> tuple[tuple[Any, Relation], ...]:
-    """The known arrays that an array consists of, each with its relation; nothing if any piece is unknown.
+    """Return the known arrays that an array was joined from, each with its relation; nothing if any piece is unknown.
 
-    `known` gives the one array that holds what a piece holds, and the piece's relation to it; `shapes` are those that
-    known arrays have.
+    `known` returns the only known array with the content of a piece, and the relation of the piece to it; `shapes` are
+    the shapes of known arrays.
     """
     every = set(shapes)
     for axis in range(array.ndim):

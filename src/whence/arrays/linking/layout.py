@@ -1,4 +1,4 @@
-"""Find the cells of a known array that a view shows, from addresses and strides.
+"""Find the cells of a known array that a view shows, from memory addresses and strides.
 
 An array's cell [i, j, ...] is at address + i * strides[0] + j * strides[1] + ... . If no two cells overlap, an offset
 gives the indices digit by digit, the largest stride first. So every view of a known array (slices, steps, flips,
@@ -21,12 +21,12 @@ from whence.relation import Relation
 Shape = tuple[int, ...]
 
 MOST_CELLS = 1 << 22
-"""The most cells of a view without a simple form, which is followed cell by cell."""
+"""The most cells of a view without a simple form. Its relation is found cell by cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the cells of an array lie: the address of the first, and the step along each axis, in bytes."""
+    """The memory layout of an array: the address of its first cell, and its strides in bytes."""
 
     address: int
     shape: Shape
@@ -40,12 +40,12 @@ class Layout:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a cell."""
+        """The size of a cell in bytes."""
         return np.dtype(self.dtype).itemsize
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The first address, and the one after the last."""
+        """The first address, and the address after the last byte."""
         if 0 in self.shape:
             return self.address, self.address
         ends = [(side - 1) * step for side, step in zip(self.shape, self.strides, strict=True)]
@@ -53,12 +53,12 @@ class Layout:
         return first, self.address + sum(max(each, 0) for each in ends) + self.itemsize
 
     def array(self, owner: Any) -> NDArray[Any]:
-        """The array itself, over memory that the owner keeps."""
+        """Return the array itself, over memory that the owner keeps referenced."""
         return np.asarray(_Shown(self, owner))
 
 
 class _Shown:
-    """Memory by its address, with its owner."""
+    """Exposes memory at an address as an array, and keeps its owner referenced."""
 
     def __init__(self, layout: Layout, owner: Any) -> None:
         self.owner = owner
@@ -70,7 +70,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of a known array, counted upward in memory."""
+    """An axis of a known array, with a positive step in memory."""
 
     position: int
     side: int
@@ -79,7 +79,7 @@ class _Axis:
 
 
 def shown(view: Layout, known: Layout) -> Relation | None:
-    """The relation of a view to a known array; None if it shows other cells, or the relation is not known.
+    """Return the relation of a view to a known array; None if it has other cells, or no relation was found.
 
     >>> x = np.arange(24.0).reshape(4, 6)
     >>> shown(Layout.of(x[::2, 5]), Layout.of(x)).to_array().tolist()
@@ -107,7 +107,7 @@ def shown(view: Layout, known: Layout) -> Relation | None:
 
 
 def _axes_by_step(known: Layout) -> list[_Axis] | None:
-    """The axes that have more than one cell, the largest step first; None if cells overlap."""
+    """Return the axes that have more than one cell, the largest step first; None if cells overlap."""
     found = [
         _Axis(n, side, abs(step), step < 0)
         for n, (side, step) in enumerate(zip(known.shape, known.strides, strict=True))
@@ -123,7 +123,7 @@ def _axes_by_step(known: Layout) -> list[_Axis] | None:
 
 
 def _forms(view: Layout, known: Layout, axes: list[_Axis]) -> Iterator[tuple[Shape, Shape, Shape, list[_Axis]]]:
-    """Ways to write the two shapes, the same cells in the same order: (view's, known's, view's steps, known's axes)."""
+    """Yield equivalent shapes for the same cells in the same order: (view's, known's, view's steps, known's axes)."""
     yield view.shape, known.shape, view.strides, axes
     size = math.prod(known.shape)
     item = known.itemsize
@@ -139,7 +139,7 @@ def _forms(view: Layout, known: Layout, axes: list[_Axis]) -> Iterator[tuple[Sha
 
 
 def _is_row_major(layout: Layout) -> bool:
-    """Whether the cells lie one after the other, in row-major order."""
+    """Whether the array is contiguous in row-major order."""
     expected = layout.itemsize
     for side, step in zip(reversed(layout.shape), reversed(layout.strides), strict=True):
         if side > 1 and step != expected:
@@ -149,7 +149,7 @@ def _is_row_major(layout: Layout) -> bool:
 
 
 def _merged_axes(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
-    """Neighbouring axes as one, where the second continues the first."""
+    """Merge neighbouring axes if the second continues the first."""
     sides: list[int] = []
     steps: list[int] = []
     for side, step in zip(shape, strides, strict=True):
@@ -164,7 +164,7 @@ def _merged_axes(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
 
 
 def _radix(size: int, item: int, steps: Shape, sides: Shape) -> Shape | None:
-    """The lengths of axes whose steps are those of a view, if each divides the one before."""
+    """Return the lengths of axes that have the steps of a view, if each step divides the next larger one."""
     wanted = sorted({abs(step) for step, side in zip(steps, sides, strict=True) if side > 1 and step} | {item})
     lengths: list[int] = []
     above = size
@@ -177,11 +177,13 @@ def _radix(size: int, item: int, steps: Shape, sides: Shape) -> Shape | None:
 
 
 def _factors_of_view(sides: Shape, steps: Shape, axes: list[_Axis], delta: int) -> list[Factor] | None:
-    """The relation as factors, if each axis of the known array follows at most one axis of the view; else None."""
+    """Return the relation as factors, if each axis of the known array follows at most one axis of the view; else
+    None.
+    """
     start = _digits(delta, axes)
     if start is None:
         return None
-    along: list[list[tuple[int, int]]] = [[] for _ in axes]  # of each known axis: (axis of the view, how far it moves)
+    along: list[list[tuple[int, int]]] = [[] for _ in axes]  # for each known axis: (axis of the view, its step)
     for k, (side, step) in enumerate(zip(sides, steps, strict=True)):
         if side > 1 and step:
             moves = _digits(abs(step), axes)
@@ -215,7 +217,7 @@ def _factors_of_view(sides: Shape, steps: Shape, axes: list[_Axis], delta: int) 
 
 
 def _digits(distance: int, axes: list[_Axis]) -> list[int] | None:
-    """How many steps of each axis make up a distance."""
+    """Return how many steps along each axis make up a distance; None if it is not a sum of steps."""
     found = []
     for axis in axes:
         digit, distance = divmod(distance, axis.step)

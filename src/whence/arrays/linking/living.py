@@ -1,7 +1,7 @@
-"""The arrays that a log knows, by their memory while it is in use, and by their content.
+"""An index of the arrays that a log knows: by memory while it is still referenced, and by content.
 
 An array is looked up when it is passed to a tracked call, before the function runs: first by memory with the same
-layout, then by memory that it is a part of, then by content. Its digest shows whether it was changed in place.
+layout, then by memory that contains it, then by content. Its digest shows whether it was changed in place.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from whence.relation import Relation
 
 MOST_CONTENTS = 1 << 16
 MOST_COLUMNS = 1000
-MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
+MOST_CASTS = 64  # the most arrays of the same shape that are compared after a cast
 
 
 class _Gone:
-    """What is known by content only."""
+    """The owner of arrays that are known by content only."""
 
 
-_never = weakref.ref(_Gone())  # which was gone at once
+_never = weakref.ref(_Gone())  # a reference that is dead from the start
 
 
 def root_of(array: NDArray[Any]) -> NDArray[Any]:
-    """The array that has the memory."""
+    """Return the array that owns the memory."""
     while True:
         base = array.base
         if not isinstance(base, np.ndarray):
-            base = getattr(base, "base", None)  # as_strided puts an object of its own in between
+            base = getattr(base, "base", None)  # as_strided puts an object between an array and its base
         if not isinstance(base, np.ndarray):
             return array
         array = base
@@ -49,14 +49,14 @@ def root_of(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(slots=True)
 class _Owned:
-    """What is known of one piece of memory."""
+    """The known arrays in one piece of memory."""
 
     exact: dict[Layout, Seen] = field(default_factory=dict)
-    wide: list[Seen] = field(default_factory=list)  # those that were not found to be views of others; the latest last
+    wide: list[Seen] = field(default_factory=list)  # those that are not known views of others; the latest last
 
 
 class Living:
-    """The index of known arrays; it is locked while it is used."""
+    """The index of known arrays. Callers lock it while they use it."""
 
     def __init__(self) -> None:
         self._owned: dict[int, tuple[weakref.ref[Any], _Owned]] = {}
@@ -65,12 +65,12 @@ class Living:
     # --- asking
 
     def has_results(self, owners: Iterable[NDArray[Any]]) -> bool:
-        """Whether the result of a tracked call lies in memory of one of these."""
+        """Whether one of these arrays owns memory of a result of a tracked call."""
         held = (self._owned.get(id(each)) for each in owners)
         return any(seen.result for each in held if each is not None for seen in each[1].wide)
 
     def array_of(self, name: str) -> NDArray[Any] | None:
-        """The array that was recorded as a dataset, if it lives and nobody has changed it."""
+        """Return the array that was recorded as a dataset, if it is still referenced and unchanged."""
         for _, owned in list(self._owned.values()):
             for seen in (*owned.exact.values(), *owned.wide):
                 if seen.name == name and not seen.stale:
@@ -80,7 +80,7 @@ class Living:
         return None
 
     def find(self, array: NDArray[Any]) -> Arrival:
-        """What is known of an array."""
+        """Return what is known of an array."""
         layout, digest = Layout.of(array), digest_of(array)
         owned = self._of(array)
         if owned is not None and array.size:
@@ -95,7 +95,9 @@ class Living:
         return self._by_content(array, digest)
 
     def _containing(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
-        """By the array itself, or the latest that holds all of its cells; one that was not changed comes first."""
+        """Recognise an array as itself or as a part of the latest array that contains it; unchanged arrays come
+        first.
+        """
         changed: Arrival | None = None
         itself = owned.exact.get(layout)
         first = [itself] if itself is not None and itself in owned.wide else []
@@ -110,7 +112,7 @@ class Living:
         return changed
 
     def shared(self, array: NDArray[Any]) -> Arrival | None:
-        """What is known of an array by memory alone, if any of that is known."""
+        """Return what is known of an array if its memory is known; else None."""
         return self.find(array) if self._of(array) is not None else None
 
     def _around(self, array: NDArray[Any], digest: bytes, owned: _Owned) -> Arrival:
@@ -160,11 +162,11 @@ class Living:
         return Arrival("joined", digest, joined) if joined else Arrival("new", digest)
 
     def holding(self, array: NDArray[Any]) -> list[tuple[Seen, Relation]]:
-        """The arrays, and columns of tables, that hold the same cells in the same order."""
+        """Return the arrays, and columns of tables, that have the same cells in the same order."""
         return self._alike(array, digest_of(array))
 
     def _alike(self, array: NDArray[Any], digest: bytes) -> list[tuple[Seen, Relation]]:
-        """The arrays that hold the same cells in the same order, or in that of the transpose."""
+        """Return the arrays that have the same cells in the same order, or in the order of the transpose."""
         if not self._contents:
             return []
         direct = _living_first(self._contents.get((array.dtype.str, digest), []))
@@ -175,7 +177,7 @@ class Living:
         return [(each, back.compose(each.held_as(array.T.shape))) for each in turned]
 
     def _casts(self, array: NDArray[Any]) -> list[Seen]:
-        """Living arrays that hold the same as another type."""
+        """Return arrays that are still referenced and have the same values in another dtype."""
         alike = [
             seen
             for seen in self._wide()
@@ -199,7 +201,9 @@ class Living:
     def with_column(
         self, column: NDArray[Any], rows: int, order: NDArray[Any] | None
     ) -> Iterator[tuple[Seen, int | None]]:
-        """Living arrays with so many rows that hold a column, and where; `order` says which of their rows it has."""
+        """Yield arrays with so many rows that contain the column, and its index in them; `order` selects some of their
+        rows.
+        """
         for seen in self._wide():
             own = seen.array() if seen.layout.dtype == column.dtype.str and not seen.stale else None
             if own is None or own.ndim not in (1, 2) or len(own) != rows:
@@ -211,7 +215,7 @@ class Living:
                     yield seen, place
 
     def picked(self, array: NDArray[Any], new: Arrival, numbers: Mapping[str, Any]) -> Arrival:
-        """An array that is new so far: what its cells say, if all were taken from one array, or are known numbers."""
+        """Recognise a new array whose cells were all taken from one known array, or are all known numbers."""
         from whence.arrays.linking.picked import collected_from, picked_from
 
         if not only_computed(array):
@@ -260,7 +264,9 @@ class Living:
     # --- knowing more
 
     def keep(self, array: NDArray[Any], name: str, digest: bytes, *, result: bool, part: bool, copy: bool) -> Seen:
-        """An array was recorded as a dataset. `part`: as a view of another one; `copy`: as one that holds the same."""
+        """Add an array that was recorded as a dataset. `part`: as a view of another; `copy`: with the same content as
+        another.
+        """
         root = root_of(array)
         key = id(root)
         held = self._owned.get(key)
@@ -277,7 +283,7 @@ class Living:
         return seen
 
     def keep_columns(self, table: Any, name: str) -> None:
-        """A table was recorded as a dataset: its columns of numbers are known by content."""
+        """Add the columns of a table that was recorded as a dataset, so that they are recognised by content."""
         if table.ndim != 2 or not len(table):
             return
         shape = (len(table), len(table.columns))
@@ -296,12 +302,14 @@ class Living:
                 del self._contents[old]
 
     def kept(self, seen: Seen) -> Seen | None:
-        """What is kept of the same memory with the same layout."""
+        """Return the array that is stored for the same memory with the same layout."""
         held = self._owned.get(id(seen.owner()))
         return held[1].exact.get(seen.layout) if held is not None else None
 
     def wrote(self, array: NDArray[Any]) -> None:
-        """A tracked call wrote into the array, which is about to be kept: what shares its memory is not what it was."""
+        """Drop or mark the arrays that share memory with an array that a tracked call wrote to. The array itself is
+        added next.
+        """
         owned, layout = self._of(array), Layout.of(array)
         if owned is None:
             return
@@ -314,7 +322,7 @@ class Living:
                     seen.stale = "a tracked call wrote into a part of it"
 
     def changed(self, change: Change, name: str) -> None:
-        """The array is another dataset from now on; parts of it that were recorded are not parts of that."""
+        """Make a changed array another dataset. Recorded parts of the old one are not parts of the new one."""
         seen = change.seen
         seen.name, seen.digest, seen.stale = name, change.digest, ""
         held = self._owned.get(id(seen.owner()))
@@ -324,7 +332,7 @@ class Living:
             }
 
     def rename(self, other: Mapping[str, str]) -> None:
-        """Datasets have other names: another program was faster to take theirs."""
+        """Rename datasets whose names another program took first."""
         every = itertools.chain(
             (seen for _, owned in self._owned.values() for seen in owned.exact.values()),
             self._wide(),
@@ -340,7 +348,7 @@ class Living:
 
 
 def _living_first(found: list[Seen]) -> list[Seen]:
-    """Those that live, if any does; each dataset once."""
+    """Return those that are still referenced, or all if none is; each dataset once."""
     living = [each for each in found if each.owner() is not None]
     return list({each.name: each for each in living or found}.values())
 
@@ -352,7 +360,7 @@ def _overlap(array: NDArray[Any], seen: Seen) -> bool:
         return False
     own = seen.array()
     try:
-        # NumPy takes any integer; its types name two.
+        # np.shares_memory accepts any integer, but its type hints allow only two.
         return own is not None and bool(np.shares_memory(array, own, max_work=1 << 16))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

@@ -1,8 +1,8 @@
 """Whether the statement that made an array used no other array of the program.
 
-`rng.random(5)` and `np.load(path)` use no array of the program, so that no link can have been lost there. What the code
-says is read from the instructions of the statement that made the array: every name in it must stand for a module, a
-number, a text, a generator of random numbers, or a function that itself uses nothing else.
+`rng.random(5)` and `np.load(path)` use no array of the program, so that no link can have been lost there. The bytecode
+of the statement shows which names it uses: each must be a module, a number, a string, a random generator, or a function
+that itself uses nothing else.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 
 from whence.arrays.linking.places import INSTALLED, OWN
 
-DEEP = 3  # functions that call functions
+DEEP = 3  # levels of functions that call functions
 LOADING = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK")
 ENDING = ("STORE_NAME", "STORE_FAST", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR", "STORE_ATTR", "POP_TOP",
           "RETURN_VALUE", "RESUME")  # fmt: skip
 
-Statement = tuple[tuple[str, str], ...]  # instructions: what they do, and to which name
+Statement = tuple[tuple[str, str], ...]  # instructions: the operation and its name
 
 
 @functools.lru_cache(256)
 def _statements(code: types.CodeType) -> tuple[tuple[int, int, Statement], ...]:
-    """The pieces of code between one store and the next: where each begins and ends, and its instructions."""
+    """Return the code between one store and the next: first and last offset, and instructions."""
     found, own, start = [], list[tuple[str, str]](), 0
     for each in dis.get_instructions(code):
         own.append((each.opname, str(each.argval)))
@@ -52,9 +52,9 @@ def _from_outside(code: types.CodeType) -> Iterator[str]:
 def made_from_nothing(
     frame: types.FrameType | None, variable: str | None, something: Callable[[Any], bool] = lambda _: False
 ) -> bool:
-    """Whether the array or number that a call is given, perhaps held by that variable, was made from nothing known.
+    """Whether the array or number that is passed to a call, perhaps in that variable, was made without known data.
 
-    `something` tells numbers that are known from others.
+    `something` returns True for numbers that are known.
     """
     if frame is None:
         return False
@@ -68,21 +68,21 @@ def made_from_nothing(
         if kind.startswith("STORE_") and kind not in ("STORE_SUBSCR", "STORE_ATTR") and name == variable:
             makers.append(each)
         elif kind == "STORE_SUBSCR" and any(own == variable for op, own in each if op in LOADING):
-            return False  # it was written to
+            return False  # the variable was written to
     return bool(makers) and all(_uses_nothing(each, scope, something) for each in makers)
 
 
 def _uses_nothing(statement: Statement, scope: Mapping[str, Any], something: Callable[[Any], bool]) -> bool:
     names = {name for kind, name in statement if kind in LOADING}
-    stepwise = any("JUMP" in kind or "FOR_ITER" in kind for kind, _ in statement)  # of which only a part was seen
-    used = [scope.get(name, statement) for name in names]  # a name that is not there is none that is known
+    stepwise = any("JUMP" in kind or "FOR_ITER" in kind for kind, _ in statement)  # the statement has branches or loops
+    used = [scope.get(name, statement) for name in names]  # undefined names count as unknown data
     return not stepwise and all(
         each is not statement and not something(each) and _is_nothing(each, DEEP) for each in used
     )
 
 
 def _is_nothing(item: Any, depth: int) -> bool:
-    """Whether it holds no array, and a call of it uses none but its arguments."""
+    """Whether it contains no array, and calling it uses no arrays but its arguments."""
     if item is None or isinstance(item, (bool, int, float, complex, str, bytes, types.ModuleType, np.random.Generator)):
         return not isinstance(item, np.generic)
     if isinstance(item, (tuple, list)):
@@ -99,4 +99,4 @@ def _is_nothing(item: Any, depth: int) -> bool:
 def _globals_of(function: types.FunctionType) -> Iterator[Any]:
     names = {**vars(builtins), **function.__globals__}
     for name in _from_outside(function.__code__):
-        yield names.get(name, np.zeros(1))  # a name that is not there is none that is known
+        yield names.get(name, np.zeros(1))  # undefined names count as unknown data

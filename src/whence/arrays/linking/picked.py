@@ -1,8 +1,8 @@
-"""Arrays whose cells were picked from a known one: by a mask, in another order, or collected number by number.
+"""Recognise arrays whose cells were picked from a known one: by a mask, in another order, or number by number.
 
-Each cell must hold what exactly one cell of exactly one known array holds, or exactly one known number, and all of them
-must be values that only computing gives (`content.only_computed`). Then it is a copy of that cell; nothing else could
-have given all of its bits.
+Each cell must equal exactly one cell of exactly one known array, or exactly one known number, and all cells must have
+values that only a computation gives (`content.only_computed`). Then each is a copy of that cell, because equal bits
+cannot be a coincidence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 
 def picked_from(array: NDArray[Any], known: Iterable[tuple[Any, NDArray[Any]]]) -> list[tuple[Any, Relation]]:
-    """The known arrays that hold every cell of the array exactly once, and which cell is which.
+    """Return the known arrays that contain every cell of the array exactly once, each with the relation to it.
 
     >>> x = np.sin(np.arange(1.0, 11.0))
     >>> [(name, found.to_array().tolist()) for name, found in picked_from(x[[7, 0, 5, 2]], [("x", x)])]
@@ -41,7 +41,9 @@ def picked_from(array: NDArray[Any], known: Iterable[tuple[Any, NDArray[Any]]]) 
 
 
 def collected_from(array: NDArray[Any], known: Mapping[Any, Any]) -> list[tuple[Any, Relation]]:
-    """The known numbers that the array consists of, if each cell is exactly one of them; `known` has them by name."""
+    """Return the known numbers that the array consists of, if each cell is exactly one of them; `known` maps names to
+    them.
+    """
     if array.size > MOST_NUMBERS or not known or array.dtype != np.float64:
         return []
     names = list(known)
@@ -55,7 +57,7 @@ def collected_from(array: NDArray[Any], known: Mapping[Any, Any]) -> list[tuple[
 
 
 def _places(cells: NDArray[Any], values: NDArray[Any]) -> Indices | None:
-    """Where each cell is among the values; None if one is not there, or more than once."""
+    """Return the index of each cell among the values; None if one is missing, or occurs more than once."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     first, after = np.searchsorted(ordered, cells, "left"), np.searchsorted(ordered, cells, "right")

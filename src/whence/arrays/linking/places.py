@@ -1,4 +1,4 @@
-"""The line of the user's program that is running, and the variables there."""
+"""Find the line of the user's program that is running, and the variables there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CodeLine:
 
 
 def caller() -> types.FrameType | None:
-    """The frame of the program that called into this library, perhaps through an installed one (joblib)."""
+    """Return the frame of the program that called whence, perhaps through an installed package (joblib)."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and _is_own(frame):
         frame = frame.f_back
@@ -55,12 +55,12 @@ def _is_own(frame: types.FrameType) -> bool:
 
 
 def place_of(frame: types.FrameType | None) -> CodeLine:
-    """Where a frame is."""
+    """Return the file and line of a frame."""
     return CodeLine("an unknown place", 0) if frame is None else CodeLine(frame.f_code.co_filename, frame.f_lineno)
 
 
 def variable_of(frame: types.FrameType | None, value: Any) -> str | None:
-    """The variable that holds a value, if one does."""
+    """Return the variable that refers to a value; None if there is none."""
     if frame is not None:
         for scope in (frame.f_locals, frame.f_globals):
             for name, held in list(scope.items()):
@@ -70,7 +70,7 @@ def variable_of(frame: types.FrameType | None, value: Any) -> str | None:
 
 
 def assigned_to(frame: types.FrameType | None) -> str | None:
-    """The variable that the result of the call in which a frame is will be assigned to, if it is one."""
+    """Return the variable that the result of the running call will be assigned to; None if there is none."""
     if frame is None:
         return None
     name = _assigned_variables(frame.f_code).get(frame.f_lasti)
@@ -79,17 +79,17 @@ def assigned_to(frame: types.FrameType | None) -> str | None:
 
 @functools.lru_cache(256)
 def _assigned_variables(code: types.CodeType) -> dict[int, str]:
-    """The variable that is stored into right after an instruction, by the place of the instruction."""
+    """Map the offset of each instruction to the variable that is stored right after it."""
     found = {}
     for one, after in itertools.pairwise(dis.get_instructions(code)):
         if after.opname.startswith("STORE_") and after.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
-            # A call of one Python function by another leaves its caller at the end of the instruction's cache.
+            # While a Python function calls another, the caller's offset is at the end of the instruction's cache.
             found.update(dict.fromkeys(range(one.offset, after.offset, 2), str(after.argval)))
     return found
 
 
 def arrays_held(frame: types.FrameType | None) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays that a program holds in variables, and in lists and dicts that are variables."""
+    """Yield the arrays in the program's variables, and in lists and dicts that are variables."""
     for _ in range(MOST_FRAMES):
         if frame is None:
             return

@@ -1,8 +1,8 @@
-"""Tables that plain pandas code made from known ones: filtered, sorted, merged, or with more columns.
+"""Recognise tables that plain pandas code made from known ones: filtered, sorted, merged, or with more columns.
 
-pandas keeps the labels of rows, so the index says which row of the known table a row is. Where the index was reset, a
-column of unique values says so, such as an id. Each column is then compared with that of the same name in these rows.
-If it is equal, it came from there. Other columns may come from an array that the program holds; the rest is new.
+pandas keeps row labels, so the index shows which row of the known table each row was. If the index was reset, a column
+of unique values, such as an id, shows it. Then each column is compared with the column of the same name in these rows.
+If they are equal, it came from there. Other columns may come from an array that the program holds; the rest is new.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-MOST_BYTES = 1 << 28  # of the tables whose columns are kept to be compared
+MOST_BYTES = 1 << 28  # the most memory of tables that are kept for comparison
 MOST_TABLES = 64
-MOST_KEYS = 3  # columns of unique values that are tried
-ENOUGH = content.ENOUGH // 2  # points: names and labels are alike already
+MOST_KEYS = 3  # the most columns of unique values that are tried
+ENOUGH = content.ENOUGH // 2  # fewer points suffice, because names and labels are equal already
 
 
 @dataclass(slots=True)
 class Known:
-    """A table as it was recorded. The shallow copy shares its memory; the digests show what was changed since."""
+    """A recorded table. The shallow copy shares its memory; the digests show what has changed since."""
 
     name: str
     frame: pd.DataFrame
     digests: tuple[bytes, ...]
     itself: weakref.ref[Any]
-    before: frozenset[str]  # the tables that it came from, directly or not
+    before: frozenset[str]  # the tables that it came from, directly or indirectly
 
     @property
     def shape(self) -> Shape:
@@ -51,7 +51,7 @@ class Known:
         return len(self.frame), len(self.frame.columns)
 
     def rows_of(self, table: pd.DataFrame) -> Iterator[Ints | None]:
-        """Ways to say which of its rows are those of a table; None stands for the same rows in the same order."""
+        """Yield possible mappings from the rows of a table to its own; None means the same rows in the same order."""
         import pandas as pd
 
         if table.index.equals(self.frame.index):
@@ -73,7 +73,7 @@ class Known:
                 return
 
     def same_names(self, table: pd.DataFrame) -> Iterator[tuple[int, int]]:
-        """Columns of a table that are called like one of its own: the place there, and the place here."""
+        """Yield the columns that have the same name in both: the index in `table`, and the index here."""
         names = list(self.frame.columns)
         own = {name: place for place, name in enumerate(names) if names.count(name) == 1}
         for place, name in enumerate(table.columns):
@@ -81,7 +81,7 @@ class Known:
                 yield place, own[name]
 
     def kept_in(self, table: pd.DataFrame, rows: Ints | None) -> dict[int, int]:
-        """The columns of a table that hold what its own of the same name hold in these rows."""
+        """Return the columns of a table that equal its own columns of the same name in these rows."""
         return {
             place: own
             for place, own in self.same_names(table)
@@ -92,26 +92,26 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A known table, and what of it another table holds."""
+    """A known table, and the rows and columns of it that another table contains."""
 
     known: Known
     rows: Ints | None
     columns: dict[int, int]
-    same: bool  # whether it is that table itself, changed since
+    same: bool  # whether it is the same table, changed since
 
     def is_enough(self, table: pd.DataFrame) -> bool:
-        """Whether the columns can hardly be alike by chance."""
+        """Whether the columns are unlikely to be equal by chance."""
         return self.same or sum(points_of(table.iloc[:, place]) for place in self.columns) >= ENOUGH
 
 
 @dataclass(slots=True)
 class Tables:
-    """The latest tables that a log knows; whoever uses it takes turns."""
+    """The latest tables that a log knows. Callers lock it while they use it."""
 
     _known: dict[str, Known] = field(default_factory=dict)
 
     def keep(self, table: Any, name: str, digests: tuple[bytes, ...], before: frozenset[str]) -> None:
-        """A table was recorded as a dataset. `before` are those that it came from."""
+        """Add a table that was recorded as a dataset. `before` are the tables that it came from."""
         known = self._known.pop(name, None)
         if int(table.memory_usage(deep=False).sum()) > MOST_BYTES:
             return
@@ -126,14 +126,14 @@ class Tables:
         return sum(int(each.frame.memory_usage(deep=False).sum()) for each in self._known.values())
 
     def rename(self, other: Mapping[str, str]) -> None:
-        """Datasets have other names: another program was faster to take theirs."""
+        """Rename datasets whose names another program took first."""
         for each in self._known.values():
             each.name = other.get(each.name, each.name)
             each.before = frozenset(other.get(name, name) for name in each.before)
         self._known = {each.name: each for each in self._known.values()}
 
     def find(self, table: pd.DataFrame, digest: bytes, living: Living) -> Arrival | None:
-        """What is known of a table by its columns; None if nothing is."""
+        """Find the sources of a table by its columns; None if there are none."""
         if not len(table) or not len(table.columns):
             return None
         matches = self._matches(table)
@@ -162,7 +162,7 @@ class Tables:
         return Arrival("table", digest, tuple(sources), rest=tuple(sorted(free)), by_content=by_content)
 
     def _matches(self, table: pd.DataFrame) -> list[Match]:
-        """The tables that it may come from: itself first, then those with the most columns, then the latest."""
+        """Return the tables that it may come from: itself first, then those with the most columns, then the latest."""
         found = []
         for known in reversed(self._known.values()):
             same = known.itself() is table
@@ -175,7 +175,7 @@ class Tables:
 
 
 def points_of(column: pd.Series) -> int:
-    """How hard it is to be alike by chance (see `points`); each different text or date counts two."""
+    """Measure how unlikely an equal column is by chance (see `points`); each distinct string or date counts two."""
     array = array_behind(column)
     if array is not None:
         return points(array)
@@ -183,13 +183,13 @@ def points_of(column: pd.Series) -> int:
 
 
 def is_distinctive_table(table: Any) -> bool:
-    """Whether two tables with this content are hardly alike by chance."""
+    """Whether two tables are unlikely to have this content by chance."""
     columns = [table] if table.ndim == 1 else [table.iloc[:, place] for place in range(len(table.columns))]
     return sum(map(points_of, columns)) >= content.ENOUGH
 
 
 def _rival(matches: list[Match]) -> Match | None:
-    """Another table that holds the same columns as the best one, if nothing says which of the two it is."""
+    """Return another table with the same columns as the best match, if it may just as well be the source."""
     best = matches[0]
     lives = best.known.itself() is not None
     for each in matches[1:]:
@@ -201,7 +201,7 @@ def _rival(matches: list[Match]) -> Match | None:
 
 
 def _hashable(column: pd.Series) -> bool:
-    """Whether its values can be compared as texts, numbers and dates can."""
+    """Whether its values can be hashed, as strings, numbers and dates can."""
     import pandas as pd
 
     if column.dtype != object:
@@ -222,10 +222,10 @@ def _equal(one: pd.Series, other: pd.Series) -> bool:
 def _array(
     table: pd.DataFrame, place: int, living: Living, orders: Sequence[tuple[int, Ints | None, Any]]
 ) -> tuple[Seen, Relation] | None:
-    """The known array that a column was taken from, if there is one only.
+    """Return the known array that a column was taken from, if there is only one.
 
-    `orders` say how many rows there were before, which of them are left, and which table had them, if it lives: it may
-    have got the column since it was recorded.
+    Each of `orders` has the number of rows before, the indices of the rows that are left, and the table that had them,
+    if it is still referenced: the column may have been added to that table after it was recorded.
     """
     column = table.iloc[:, place]
     array = array_behind(column)
@@ -242,7 +242,7 @@ def _array(
 
 
 def _column_before(before: Any, column: pd.Series, rows: Ints) -> NDArray[Any] | None:
-    """The column of the same name of a table whose rows these are, if it holds the same there."""
+    """Return the column of the same name of the table that had these rows, if it is equal in these rows."""
     if before is None or list(before.columns).count(column.name) != 1 or rows.max() >= len(before):
         return None
     whole = before[column.name]
@@ -254,7 +254,7 @@ def _seen(name: str, shape: Shape) -> Seen:
 
 
 class _Gone:
-    """A table whose memory does not matter."""
+    """The owner of tables that are known by content only."""
 
 
 def _rows(rows: Ints | None, length: int, out: int) -> Factor:
@@ -262,13 +262,13 @@ def _rows(rows: Ints | None, length: int, out: int) -> Factor:
 
 
 def _columns(shape: Shape, match: Match) -> Relation:
-    """The relation of a table to a known one, of which it holds rows and columns."""
+    """Return the relation of a table to the known table that its rows and columns came from."""
     runs = [(place, place, own, 1) for place, own in sorted(match.columns.items())]
     factors = [_rows(match.rows, match.known.shape[0], shape[0]), pieces(1, 1, runs)]
     return product(shape, match.known.shape, factors)
 
 
 def _of_array(shape: Shape, place: int, in_shape: Shape, rows: Ints | None, column: int | None) -> Relation:
-    """The relation of one column of a table to an array, or to a column of it."""
+    """Return the relation of one column of a table to an array, or to a column of an array."""
     factors = [_rows(rows, in_shape[0], shape[0]), factor([1], [], [row((place, place))])]
     return product(shape, in_shape, factors if column is None else [*factors, only_in(1, column)])

@@ -1,8 +1,8 @@
-"""Functions that are run more than once: what a run did to objects around the function is undone before the next.
+"""Undo the side effects of a run before a function runs again.
 
-A run on traced arrays may end at something that cannot be followed, and the function is run again in another way. Its
-caller must not notice: counters are as they were, lists as long, generators of random numbers where they were. What a
-run printed or wrote to files stays.
+A run on traced arrays may reach an operation that cannot be traced; then the function runs again in another way. The
+caller must not notice, so the objects that the function can reach are restored: counters, lists and random generators.
+Output that was printed or written to files stays.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from whence.arrays.linking.besides import LEAVES, Reading, attributes_of, is_of_program, reads_nothing
 
-DEEP = 4  # objects within objects
+DEEP = 4  # levels of nested objects
 MOST_ITEMS = 1 << 16  # in one container
 MOST_CELLS = 1 << 12  # in one array
 
 
 def undoing(function: Any, arguments: Mapping[str, Any], arrays: Iterable[Any] = ()) -> Callable[[], None]:
-    """What puts back all that code of the function can reach, and that can be put back, to what it is now.
+    """Return a function that restores all objects that code of `function` can reach to their present state.
 
-    `arrays`: those among the arguments, which are not looked after here.
+    `arrays` are the arrays among the arguments; they are not restored.
 
     >>> seen = []
     >>> undo = undoing(lambda x: seen.append(x), {})
@@ -62,14 +62,14 @@ def _setter(function: Callable[[Any], Any], state: Any) -> Callable[[], None]:
 
 
 def _variables(function: Any) -> Iterator[Callable[[], None]]:
-    """Globals that the code binds, and variables of functions around it."""
+    """Restore the globals that the code binds, and the variables of enclosing functions."""
     scope = function.scope
     for name in function.bound:
         yield _rebind(scope, name, scope[name]) if name in scope else _unbind(scope, name)
     for cell in function.cells:
         try:
             yield _refill(cell, cell.cell_contents)
-        except ValueError:  # nothing in it yet
+        except ValueError:  # an empty cell
             continue
 
 
@@ -86,7 +86,7 @@ def _refill(cell: types.CellType, value: Any) -> Callable[[], None]:
 
 
 def _inside(item: Any, reached: set[int], depth: int) -> Iterator[Callable[[], None]]:
-    """What an object holds, and what that holds."""
+    """Restore the contents of an object, and of the objects in it."""
     if not depth or isinstance(item, (*LEAVES, float, types.FunctionType, types.ModuleType)) or id(item) in reached:
         return
     reached.add(id(item))

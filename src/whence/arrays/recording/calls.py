@@ -1,4 +1,4 @@
-"""One call of a function of plain arrays: its arrays, its results, and the lineage between them."""
+"""One call of a tracked function: its input arrays, its results, and the lineage between them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: 
 
 
 class Halfway(rules.NoRule):
-    """A run stopped after it had changed its inputs."""
+    """A run stopped after the function had changed its inputs."""
 
 
 class TooMuch(rules.NoRule):
@@ -59,7 +59,7 @@ class TooMuch(rules.NoRule):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a function whose lineage is wanted."""
+    """A call of a function whose lineage is to be found."""
 
     function: Function
     args: tuple[Any, ...]
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The lineage of one output from one input, by their positions."""
+    """The lineage of one output from one input; `output` and `input` are indices."""
 
     output: int
     input: int
@@ -95,13 +95,13 @@ class Captured:
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     edges: tuple[Edge, ...]
-    call_record: CallRecord | None = None  # what was done; None if nobody saw all of it
-    written: tuple[int, ...] = ()  # inputs that the function changed
+    call_record: CallRecord | None = None  # None if the operations could not all be followed
+    written: tuple[int, ...] = ()  # indices of the inputs that the function changed
     reused: bool = False  # whether the lineage is that of an earlier call with the same call record
-    notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
-    said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
-    guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
-    met: tuple[Any, ...] = ()  # plain arrays that it used beside traced ones
+    notes: Mapping[str, int] = field(default_factory=dict)  # counts of casts, branches and strings
+    said: tuple[str, ...] = ()  # for each output, how its lineage is incomplete or not exact; "" if it is neither
+    guessed: str = ""  # why the function could not be followed, if its results are taken to come from every cell
+    met: tuple[Any, ...] = ()  # plain arrays that it used together with traced ones
 
 
 class ReuseLookup(Protocol):
@@ -132,7 +132,7 @@ class Doubt(str):
 
 
 def said(found: Captured) -> tuple[str, ...]:
-    """What is to be said of the lineage of each output, if anything; a `Doubt` if it may not be exact."""
+    """Return a note on the lineage of each output, or ""; the note is a `Doubt` if the lineage may not be exact."""
     from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
     notes = tuple(Doubt(each) if each else "" for each in found.said or ("",) * len(found.outputs))
     if casts := found.notes.get("casts", 0):
@@ -147,7 +147,7 @@ def said(found: Captured) -> tuple[str, ...]:
 
 
 def by_rule(call: Call) -> Captured:
-    """The call of a function that has a rule: no run but its own, and one step on the tape."""
+    """Find the lineage of a call by the function's rule: the function runs once, and is one step on the tape."""
     function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
     if rules.argument(function, args, kwargs, "out") is not None:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
@@ -182,14 +182,14 @@ def by_rule(call: Call) -> Captured:
 
 
 def placed(call: Call, stand_ins: Sequence[Any], pairs: Pairs | None = None) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments, by place and by name, with the n-th of these in the place of the n-th array."""
+    """Return the arguments, by position and by name, with the n-th stand-in in place of the n-th array."""
     following = iter(stand_ins)
     given = [replaced(item, lambda _: next(following), pairs) for item in (*call.args, *call.kwargs.values())]
     return given[: len(call.args)], dict(zip(call.kwargs, given[len(call.args) :], strict=True))
 
 
 def by_tracing(call: Call) -> Captured:
-    """The call of any function: a run on traced arrays over the same memory."""
+    """Find the lineage of a call of any function by a run on traced arrays over the same memory."""
     try:
         return _traced_once(call, shared=False)
     except Overlapping as error:
@@ -206,7 +206,7 @@ def _overlapping(call: Call) -> rules.NoRule:
 
 
 def _after_all(call: Call, traced: list[Traced], error: rules.NoRule) -> rules.NoRule:
-    """The error, or another one if the function has changed its arguments and cannot be run again."""
+    """Return the error, or Halfway if the function has changed its arguments and cannot be run again."""
     if not traced or traced[0]._run.put_back() or not any(each._buffer.version for each in traced):
         return error
     return Halfway(f"{error}; {call.label} had already changed its arguments, so whence cannot run it again")
@@ -233,7 +233,9 @@ def _traced_once(call: Call, *, shared: bool) -> Captured:
 
 
 def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
-    """One run; `shared`: arguments that are the same array are the same traced array, which may be written."""
+    """Run the function once. If `shared`, arguments that are the same array become one traced array, which may be
+    written.
+    """
     function, inputs, label = call.function, call.inputs, call.label
     traced: list[Traced] = []
     for each in inputs:
@@ -244,7 +246,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     arguments = {id(one): each.value for one, each in zip(traced, inputs, strict=True)}
 
     def as_given(each: Any) -> Any:
-        return arguments.get(id(each), each)  # others become plain when the run ends
+        return arguments.get(id(each), each)  # other arrays become plain when the run ends
 
     try:
         own = rebound(function, run)
@@ -254,7 +256,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             "an array", [each.value for each in outputs if np.ndim(each.value) and _is_of_objects(each.value)]
         )
         if run.refused is not None:
-            raise run.refused  # the function went on without what was refused, on a way that is not its own
+            raise run.refused  # the function caught the error, so its results differ
     except Overlapping as error:
         if any(each._buffer.version for each in traced) or shared:
             raise _after_all(call, traced, _overlapping(call)) from error
@@ -267,7 +269,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if run.refused is None:
             write_back(pairs, as_given)
             raise
-        raise _after_all(call, traced, run.refused) from error  # which may be why the function failed
+        raise _after_all(call, traced, run.refused) from error  # the refusal may be why the function failed
     write_back(pairs, as_given)
     distinct = {id(each._buffer): number for number, each in reversed(list(enumerate(traced)))}
     written = [number for number in sorted(distinct.values()) if traced[number]._buffer.version]
@@ -284,7 +286,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     theirs = {id(each): each for each in call.named.values()} | {id(after): before for before, after in pairs}
     is_theirs = not isinstance(result, (tuple, Traced)) and id(result) in theirs
     returns = theirs[id(result)] if is_theirs else replaced(result, lambda each: _untraced(each, originals))
-    # Numbers that left the run: which of them a result is, or none, which may then come from all of them.
+    # A result may be a number that was taken out of an array. If it is none of these, it may come from all of them.
     taken = [None if isinstance(each.value, Traced) else run.taken_as(each.value) for each in outputs]
     loose = [not isinstance(each.value, Traced) and one is None for each, one in zip(outputs, taken, strict=True)]
     tables = [is_frame(each.value) and bool(inputs) for each in outputs]
@@ -322,7 +324,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     except rules.NoRule as error:
         raise _after_all(call, traced, error) from error
     lined = {edge.output for edge in edges}
-    edges += [  # numbers that left may have come back in a result that seems to come from nothing
+    edges += [  # numbers that were taken out may have come back in a result that seems to have no lineage
         Edge(at, number, "value", Relation.whole(out.shape, each.shape))
         for at, (note, out) in enumerate(zip(notes, plain, strict=True))
         if note or (run.has_casts and at not in lined)
@@ -334,9 +336,9 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
 
 
 def _untraced(item: Any, originals: dict[int, Any]) -> Any:
-    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given.
+    """Return the plain value of a traced array: a single number as NumPy returns it, an argument as it was passed.
 
-    They are remembered, so that a number that is recorded is the very object that is returned.
+    The values are stored, so that the number that is recorded is the same object as the one that is returned.
     """
     if type(item) is Finished:
         return item.value
@@ -344,7 +346,7 @@ def _untraced(item: Any, originals: dict[int, Any]) -> Any:
 
 
 def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
-    """One edge for each pair and kind, where that is cheap."""
+    """Merge edges of the same output, input and kind, if that is cheap."""
     groups: dict[tuple[int, int, rules.Kind], list[Relation]] = {}
     for edge in edges:
         groups.setdefault((edge.output, edge.input, edge.kind), []).append(edge.relation)
@@ -363,7 +365,9 @@ def captured(
     memory: ReuseLookup | None = None,
     unknown: Unknown = "error",
 ) -> Captured:
-    """Call the function and find the lineage of what it returns: in memory, if a call that did the same is there."""
+    """Call the function and find the lineage of its results; reuse lineage in `memory` of a call with the same
+    record.
+    """
     call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
     for each in call.inputs:
         checked(each.value, repr(each.label))
@@ -372,7 +376,7 @@ def captured(
         try:
             return by_rule(call)
         except rules.NoRule:
-            pass  # a way of calling it that the rule does not cover may still be traced, or be refused by name
+            pass  # tracing may support arguments that the rule does not, or raises an error that names the reason
     undo = undoing(function, call.named, [each.value for each in call.inputs])
     try:
         return by_tracing(call)
@@ -382,7 +386,7 @@ def captured(
         refused = error
         undo()
     if not selection and not winner and not isinstance(refused, TooMuch):
-        from whence.arrays.dtype.runs import by_dtype  # which stands on this module
+        from whence.arrays.dtype.runs import by_dtype  # imports this module
 
         try:
             return by_dtype(call, refused)

@@ -1,7 +1,7 @@
-"""Files that a tracked function reads itself: what comes from them is in no argument, so that answers have to say so.
+"""Note the files that a tracked function reads itself. Their data is in no argument, so answers have to mention it.
 
 Python reports every file that it opens to *audit hooks*. Compiled readers that open files themselves (`pyarrow`, HDF5)
-do not take part in that.
+are not reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whence.arrays.linking.places import INSTALLED, OWN
 
 CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib", ".dll", ".pth")
 SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/")
-EVENTS = {"open": 0, "sqlite3.connect": 0}  # and which argument is the path
+EVENTS = {"open": 0, "sqlite3.connect": 0}  # the position of the path among the arguments of each event
 
 _now = threading.local()
 _lock = threading.Lock()
@@ -27,11 +27,11 @@ _watching = False
 
 @contextmanager
 def files_read() -> Iterator[list[str]]:
-    """The files that this thread opens for reading until the block ends, once each, by the code of the program."""
+    """Collect the files that code of the program opens for reading in this thread until the block ends, each once."""
     global _watching
     with _lock:
         if not _watching:
-            sys.addaudithook(_opened)  # for good: Python has no way to take one away
+            sys.addaudithook(_opened)  # Python cannot remove an audit hook
             _watching = True
     before = getattr(_now, "paths", None)
     _now.paths = found = list[str]()
@@ -62,7 +62,7 @@ def _is_read(mode: Any, flags: Any) -> bool:
 
 
 def _asked_by_program() -> bool:
-    """Whether code of the program opens the file, directly or through a package, and not whence for itself."""
+    """Whether code of the program opens the file, directly or through a package, and not whence itself."""
     frame = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
@@ -70,5 +70,5 @@ def _asked_by_program() -> bool:
             return False
         if is_of_program(module):
             return True
-        frame = frame.f_back  # type: ignore[assignment]  # None at the end, which the loop looks for
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
     return False

@@ -1,4 +1,4 @@
-"""Relations that were put together from many pieces, in as few rows as they need."""
+"""Store relations that were united from many pieces in as few rows as possible."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from whence.arrays.tracing._origins import merged, natural_form
 from whence.relation import Relation
 from whence.relation.compress import drafting
 
-FEW_ROWS = 4  # rows that are not worth folding
-MANY = 64  # rows that have no form to be kept
+FEW_ROWS = 4  # relations of at most so many rows are not folded
+MANY = 64  # relations of more rows than this are merged again, whatever their form
 MOST_TO_FOLD = 1 << 18
 
 
 def refolded(relation: Relation) -> Relation:
-    """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
+    """Return a relation that was united from many pieces (a loop over rows) in as few rows as its tuples need."""
     rows = len(relation)
     if rows <= FEW_ROWS or relation.count() > MOST_TO_FOLD:
         return relation

@@ -1,7 +1,7 @@
-"""Arguments of a tracked call that are not arrays: numbers that other calls returned, tables, lists of numbers.
+"""Arguments of a tracked call that are not arrays: numbers returned by other calls, tables, lists of numbers.
 
-A known number becomes an array without axes in the traced run, so that its lineage is followed. Tables, lists of
-numbers and global arrays are not followed: every result may come from all of them, and the answer says so.
+A number with known lineage becomes an array without axes in the traced run, so that its lineage is followed. Tables,
+lists of numbers and global arrays are not followed: every result may come from all of them, and the answer says so.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """The arguments of a call, with known numbers as arrays; what no run can see into; what is known of all of it."""
+    """The arguments of a call with known numbers as arrays, its opaque inputs, and what the log knows about all
+    inputs.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     inputs: tuple[Array, ...]
     opaque: tuple[Array, ...]
     handed: Any
-    closed: tuple[str, ...] = ()  # models of which nothing can be seen
+    closed: tuple[str, ...] = ()  # names of models that cannot be inspected
 
 
 def handed_over(
     recorder: Recorder, function: Function, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> HandedOver:
-    """What is known of the arguments of a call, before the function runs."""
+    """Collect the inputs of a call, before the function runs."""
     inputs = tuple(arrays_in(names, args, kwargs))
-    # Beside narrower arrays a float of Python's takes their type, and an array would not.
+    # A Python float combined with narrower arrays takes their dtype; an array in its place would not.
     narrow = any(each.value.dtype.kind == "f" and each.value.dtype != np.float64 for each in inputs)
 
     def known(item: Any) -> Any:
@@ -65,7 +67,7 @@ def handed_over(
 
 
 def with_met(recorder: Recorder, own: HandedOver, met: tuple[Any, ...]) -> HandedOver:
-    """The same with plain arrays that the function used, wherever it had them from, if they are known."""
+    """Add the plain arrays that the function used, such as global ones, if their lineage is known."""
     passed = [each for item in (*own.inputs, *own.opaque) if (each := array_behind(item.value)) is not None]
     others = [each for each in met if not any(np.may_share_memory(each, one) for one in passed)]
     if not others:
@@ -77,7 +79,7 @@ def with_met(recorder: Recorder, own: HandedOver, met: tuple[Any, ...]) -> Hande
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
-    """The same structure with numbers changed."""
+    """Return the same structure with its numbers changed."""
     if isinstance(item, (float, np.number)):
         return change(item)
     if type(item) in (list, tuple):
@@ -113,7 +115,7 @@ def _opaque(
 
 
 def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, ...] = ()) -> Captured:
-    """The call with every output from all of what no run could see into."""
+    """Add an edge from every opaque input to each output: each may come from all of it."""
     if closed:
         models = ", ".join(map(repr, closed))
         found = _noted(
@@ -139,7 +141,7 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
 
 
 def with_files(found: Captured, paths: Sequence[str]) -> Captured:
-    """The call with a note about files that the function read itself."""
+    """Add a note about files that the function read itself."""
     if not paths:
         return found
     names = ", ".join(repr(os.path.basename(each)) for each in paths[:5])

@@ -1,8 +1,9 @@
 """Functions that fill an array cell by cell.
 
 Each write changes the rows of an array's lineage, so a loop over n cells costs n times the rows. The tracked dtype
-keeps the lineage of each cell with the cell, which is linear. So after many writes, the function runs again on tracked
-cells. That lineage is used if the results are the same, and not tried if the function may have side effects.
+stores the lineage of each cell with the cell, so its cost is linear. So after many writes, the function runs again on
+the tracked dtype. The lineage of that run is used if its results are the same. There is no second run if the function
+may have side effects.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ EFFECTS = frozenset([
     "permutation", "choice", "normal", "uniform", "seed", "time", "time_ns", "perf_counter", "monotonic", "now",
     "today", "urandom", "uuid4", "next",
 ])  # fmt: skip
-"""Names of functions that have side effects, or may return something else the next time."""
+"""Names of functions that have side effects, or may return different values in a second run."""
 
 
 def edges_by_cells(call: Call, outputs: Sequence[Array], selects: bool) -> tuple[Edge, ...] | None:
-    """The lineage that a second run on tracked cells finds; None if it is not tried, or gives other results.
+    """Return the lineage that a second run on the tracked dtype finds; None if there is none, or its results differ.
 
-    `selects`: values decided something, which no tracked cell knows of.
+    `selects` says that the run has selection lineage, which the tracked dtype does not record.
     """
     if call.winner or (call.selection and selects):
         return None
     if any(isinstance(each, str) and each in EFFECTS for each in mentioned(call.function)):
         return None
-    from whence.arrays.dtype.runs import by_dtype  # which stands on whence.arrays.recording.calls
+    from whence.arrays.dtype.runs import by_dtype  # imports whence.arrays.recording.calls
 
     undo = undoing(call.function, call.named, [each.value for each in call.inputs])
     try:

@@ -1,4 +1,4 @@
-"""Tracked functions in other processes: imported by name, or created again."""
+"""Pickling of tracked functions: another process imports them by name, or creates them again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 
 def reduced(tracked: Tracked) -> Any:
-    """What pickle writes down of a tracked function.
+    """Return what `__reduce_ex__` returns for a tracked function.
 
-    One that is found under its own name is written as that name, as functions are. The function behind it would not be:
-    its name leads to the tracked one. cloudpickle, which joblib uses, writes functions of a script by value.
+    A tracked function that can be imported by its own name is pickled as that name, as functions are. The function
+    inside cannot be, because its name leads to the tracked one. cloudpickle, which joblib uses, pickles functions of a
+    script by value.
     """
     function = tracked.function
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<lambda>")
@@ -35,7 +36,7 @@ def reduced(tracked: Tracked) -> Any:
 
 
 def _by_value() -> bool:
-    """Whether the pickler is one that writes functions of a script by value."""
+    """Whether the pickler is cloudpickle, which pickles functions of a script by value."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         if "cloudpickle" in str(frame.f_globals.get("__name__")):

@@ -1,4 +1,4 @@
-"""Arrays in the arguments and results of a call: in lists, dicts, tuples and dataclasses, and what each is called."""
+"""Find and replace arrays in the arguments and results of a call: in lists, dicts, tuples and dataclasses."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from whence.errors import BadType
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
 Pairs = list[tuple[Any, Any]]
-"""Containers among the arguments of a call, and what the function is given in their places."""
+"""Containers among the arguments of a call, each with the copy that the function gets in its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array that a call took or gave, and what it is called there."""
+    """An array that a call took or returned, with its label, such as the name of the parameter."""
 
     label: str
     value: Any
 
     @property
     def shape(self) -> Shape:
-        """Its shape; a number is an array without axes."""
+        """The shape; a number is an array without axes."""
         return np.shape(self.value)
 
 
@@ -41,12 +41,12 @@ def parameters_of(function: Function) -> tuple[str, ...]:
     """The names of a function's parameters."""
     try:
         return tuple(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some builtins do not say
+    except (TypeError, ValueError):  # some builtins have no signature
         return ("a", "b", "c")
 
 
 def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """All arguments by the parameter that each was given for; those beyond the last one are numbered.
+    """Return all arguments by parameter; those beyond the last parameter are numbered.
 
     >>> named(("a", "more"), (1, 2, 3), {"axis": 0})
     {'a': 1, 'more': 2, 'more2': 3, 'axis': 0}
@@ -57,7 +57,7 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def is_followed(item: Any) -> bool:
-    """Whether it is an array whose lineage is followed: a plain array of real numbers. Masked arrays and matrices
+    """Whether `item` is an array whose lineage is followed: a plain array of real numbers. Masked arrays and matrices
     compute differently, so they are not followed.
 
     >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.ma.masked_less([1, 2], 2))
@@ -70,7 +70,7 @@ def is_followed(item: Any) -> bool:
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
-    """The arrays among arguments, with the parameter that each was given for; lists of arrays count."""
+    """Yield the arrays among the arguments, also those inside lists, each with the parameter it was passed for."""
     for label, item in named(names, args, kwargs).items():
         yield from _arrays(label, item)
 
@@ -95,16 +95,16 @@ def _arrays(label: str, item: Any) -> Iterator[Array]:
 
 
 def _fields(item: Any) -> list[tuple[str, Any]]:
-    """The fields of a dataclass's object, and of nothing else."""
+    """Return the fields of a dataclass instance; nothing for other objects."""
     if isinstance(item, type) or not dataclasses.is_dataclass(type(item)):
         return []
     return [(each.name, getattr(item, each.name)) for each in dataclasses.fields(item) if hasattr(item, each.name)]
 
 
 def replaced(item: Any, change: Callable[[Any], Any], pairs: Pairs | None = None) -> Any:
-    """The same structure with every array changed; a container in which nothing changes is itself.
+    """Return the same structure with every array changed; a container is copied only if something in it changes.
 
-    `pairs` collects the containers that were replaced, each with the one in its place.
+    `pairs` collects the containers that were replaced, each with its replacement.
     """
 
     def inner(each: Any) -> Any:
@@ -136,19 +136,19 @@ def replaced(item: Any, change: Callable[[Any], Any], pairs: Pairs | None = None
 
 
 def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
-    """An object of a dataclass with its fields changed; anything else as it is."""
+    """Return a copy of a dataclass instance with changed fields; anything else is returned unchanged."""
     own = [(key, each, change(each)) for key, each in _fields(item)]
     if any(before is not after for _, before, after in own):
         item = copy.copy(item)
         for key, _, after in own:
-            object.__setattr__(item, key, after)  # a frozen one is changed before anybody sees it
+            object.__setattr__(item, key, after)  # frozen dataclasses, too: no other code has the copy yet
     return item
 
 
 def write_back(pairs: Pairs, change: Callable[[Any], Any]) -> None:
-    """What a function did to containers that took the place of the caller's is done to the caller's.
+    """Apply changes that a function made to copies of the caller's containers to the caller's containers.
 
-    `change` gives what the caller has for an array of the run.
+    `change` returns the caller's array for an array of the run.
     """
     given = {id(own): item for item, own in pairs}
 
@@ -175,14 +175,14 @@ def write_back(pairs: Pairs, change: Callable[[Any], Any]) -> None:
 
 
 def _attributes(item: Any) -> list[tuple[str, Any]]:
-    """All that an object of a dataclass holds."""
+    """Return all attributes of a dataclass instance."""
     return list({**getattr(item, "__dict__", {}), **dict(_fields(item))}.items())
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass.
+    """Return the arrays in the result of a function: one, or those in a tuple, list, dict or dataclass.
 
-    Single numbers and tables of pandas count; an estimator of scikit-learn is what it learned.
+    Single numbers and pandas tables count as arrays; an estimator of scikit-learn counts as its learned attributes.
     """
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(
@@ -208,7 +208,9 @@ def outputs_of(result: Any, label: str) -> list[Array]:
 def stored_by(
     function: Function, arguments: dict[str, Any], label: str, is_result: Callable[[Any], bool]
 ) -> list[Array]:
-    """Results that a function stored instead of returning them: in its object, in a list, in a variable around it."""
+    """Return the results that a function stored instead of returning: in its object, a list, or an enclosing
+    variable.
+    """
     found = surroundings(function, arguments, is_result)[0]
     once = {id(each): (name, each) for name, each in found.items()}
     return [Array(f"{label}.{name.removeprefix('self.')}", each) for name, each in once.values()]

@@ -94,7 +94,7 @@ class Tracked:
         return getattr(self._last, "record", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
+        if _inside(args, kwargs):  # part of a larger tracked call, which traces this one as well
             return self.function(*args, **kwargs)
         self._recorder.ready()
         args, kwargs = (*self._bound, *args), {**self._keywords, **kwargs}
@@ -121,7 +121,8 @@ class Tracked:
                 LineageLost,
                 stacklevel=2,
             )
-        if found.notes and any(np.ndim(each.value) for each in found.outputs):  # of single numbers it is known, or said
+        # For single numbers, the lineage is known, or a note says why not.
+        if found.notes and any(np.ndim(each.value) for each in found.outputs):
             _warn_of_casts(self.name, found.notes, stacklevel=3)
         if learned is not None and not found.reused:
             if self._reuse is True:
@@ -142,7 +143,7 @@ class Tracked:
         return found.result
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Other processes find it where it was defined, or make it anew, with the log opened there."""
+        """Pickle by name, or as what is needed to create it again, with the log opened in the other process."""
         from whence.arrays.recording.pickling import reduced
 
         return reduced(self)
@@ -165,7 +166,7 @@ def track(
     extremes: Extremes = "all",
     unknown: Unknown = "whole",
 ) -> Any:
-    """The function tracked, or a decorator that tracks."""
+    """Return the tracked function, or a decorator that tracks."""
     if unknown not in WAYS:
         raise BadType(f"unknown is one of {', '.join(map(repr, WAYS))}, not {unknown!r}")
     _check(lineage, extremes)
@@ -187,7 +188,7 @@ def track(
 
 
 def _unwrapped(function: Function) -> tuple[Function, tuple[Any, ...], dict[str, Any]]:
-    """The function within `functools.partial`, and what it was given there: arguments like any other."""
+    """Return the function inside `functools.partial`, and the arguments that were bound there."""
     if not isinstance(function, functools.partial):
         return function, (), {}
     inner, args, keywords = _unwrapped(function.func)
@@ -195,10 +196,10 @@ def _unwrapped(function: Function) -> tuple[Function, tuple[Any, ...], dict[str,
 
 
 def _arrays_by_default(function: Function) -> dict[str, Any]:
-    """The parameters that are arrays unless they are given."""
+    """Return the parameters whose defaults are arrays."""
     try:
         parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some builtins do not say
+    except (TypeError, ValueError):  # some builtins have no signature
         return {}
     return {
         name: each.default
@@ -249,7 +250,7 @@ class Capture:
         return self
 
     def read(self, name: str, array: Any) -> Any:
-        """Return a traced array for an input of that name."""
+        """Return a traced array for the input `name`."""
         self._must_be_open()
         given = array if isinstance(array, np.ndarray) else np.asarray(array)
         traced = self._run.input(given, repr(name))
@@ -258,7 +259,7 @@ class Capture:
         return traced
 
     def write(self, name: str, array: Any) -> Any:
-        """Record a result under that name, and return it as a plain array."""
+        """Record a result as `name`, and return it as a plain array."""
         self._must_be_open()
         if not isinstance(array, Traced):
             raise BadType(f"{name!r} was not computed from an array of capture.read, so it has no lineage here")
@@ -316,7 +317,7 @@ def _held(item: Any) -> Iterable[Array]:
 
 
 def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that are no arrays and hold none, by parameter."""
+    """Return the arguments, by parameter, that neither are arrays nor contain any."""
     found: dict[str, Any] = {}
     for position, item in enumerate(args):
         found[names[position] if position < len(names) else f"argument {position}"] = item

@@ -1,9 +1,9 @@
-"""Calls that cannot be followed: compiled code, SciPy, scikit-learn, NumPy functions that have no rule.
+"""Calls that cannot be traced: compiled code, SciPy, scikit-learn, NumPy functions that have no rule.
 
 The function runs as usual, and its results are returned. `unknown=` chooses its lineage:
 
-- `whole`: every result comes from every cell. That holds for any function, and the answer says that it may be too much.
-- `elementwise`: each result comes from the cells at its own place, because the caller says so.
+- `whole`: every result comes from every cell. That is a superset for any function, and the answer says so.
+- `elementwise`: each result comes from the cells at its own index, because the caller says so.
 - `probe`: the function is called with changed inputs, see `whence.probe`.
 - `error`: the call is refused, and nothing is recorded.
 """
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Unknown = Literal["whole", "elementwise", "probe", "error"]
 WAYS: tuple[Unknown, ...] = get_args(Unknown)
 
-Found = tuple[Relation, str]  # and what is to be said of it
+Found = tuple[Relation, str]  # and a note about it
 
 
 def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
-    """The call of a function that no rule, no trace and no dtype follows."""
+    """Record a call that no rule, no traced run and no tracked dtype can follow, as `unknown` says."""
     from whence.arrays.recording.calls import Captured, Edge
     from whence.arrays.recording.structures import Array
 
@@ -59,7 +59,7 @@ def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
 
 
 def numbers_in(result: Any, label: str) -> list[Array]:
-    """The arrays of numbers and the tables that a function returned."""
+    """Return the arrays of numbers and the tables that a function returned."""
     from whence.arrays.recording.structures import outputs_of
 
     return [
@@ -100,7 +100,7 @@ def _probed(call: Call, at: int, output: Array, n: int, given: Array, reason: st
 
 
 def _alone(call: Call, at: int, n: int) -> Callable[[Any], Any]:
-    """The function of one of its inputs, for one of its results; the other inputs stay as they are."""
+    """Return a function of one of the inputs, for one of the results; the other inputs stay the same."""
     from whence.arrays.recording.calls import placed
 
     def of_one(x: Any) -> Any:

@@ -1,9 +1,9 @@
 """Reuse of lineage: learned from runs, stored in the log, used for runs with the same call record.
 
-The call record of a run (`whence.arrays.tracing`) holds everything that its lineage is computed from. Another run
+The call record of a run (`whence.arrays.tracing`) contains everything that its lineage is computed from. Another run
 reuses the lineage only if its call record is the same, so it does not matter which files, globals or random numbers a
-function reads. For runs of the same operations at other lengths, the numbers in the lineage and in the call record are
-fitted as functions of the lengths. The fit is used if it gives every number of the new call record.
+function reads. For runs of the same operations at other lengths, the integers in the lineage and in the call record are
+fitted as functions of the lengths. The fit is used if it gives every integer of the new call record.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["Known", "Level", "ReuseIndex", "ReuseRule", "Shelf"]
 MOST_OBSERVATIONS = 60
 MOST_KNOWN = 1 << 12
 MOST_ROWS = 1 << 22
-"""The most rows of relations that are kept in memory for each function, besides the latest lineage."""
+"""The most rows of relations that are kept in memory for each function, in addition to the latest lineage."""
 
 MOST_STORED = 1 << 8
-"""The most rules of a function in the log; if lineage depends on contents, each call makes another rule."""
+"""The most rules of a function in the log. If lineage depends on contents, each call makes another rule."""
 
 
 @dataclass(slots=True)
 class Group:
-    """All runs that did the same, at whatever lengths."""
+    """All runs of the same operations, at any lengths."""
 
     signature: str
     ranks: tuple[int, ...]
@@ -42,7 +42,7 @@ class Group:
     notes: dict[str, int] | None = None
 
     def fit(self) -> None:
-        """Templates of the observations, by structure; one that an observation contradicts is none."""
+        """Fit templates to the observations, by structure; drop a template that an observation contradicts."""
         self.templates = ()
         if self.refused:
             return
@@ -55,13 +55,13 @@ class Group:
         self.templates = tuple(found)
 
     def predict(self, call_record: CallRecord) -> Any:
-        """What the templates that cover this call record say, if they say the same."""
+        """Return the prediction of the templates that cover this call record, if they agree; else None."""
         covering = [found for each in self.templates if (found := each.predict(call_record)) is not None]
         alike = all(each[0] == covering[0][0] and same(each[1], covering[0][1]) for each in covering[1:])
         return covering[0] if covering and alike else None
 
     def payload(self) -> dict[str, Any]:
-        """In the terms of JSON."""
+        """Return the group as a dictionary for JSON."""
         seen = [
             {"sizes": list(each.sizes), "given": list(each.given), "made": list(each.made), **data}
             for each, data in self.observations
@@ -73,14 +73,14 @@ class Group:
 
     @property
     def state(self) -> str:
-        """Whether it is of use for other lengths."""
+        """Whether it can be used for other lengths."""
         return "confirmed" if self.templates else "refused" if self.refused else "candidate"
 
 
 class ReuseIndex:
-    """What is known of the runs of functions that have one name; the log holds what other programs learned of them.
+    """The known lineage of runs of one function name, including the rules that other programs stored in the log.
 
-    Correctness rests on call records alone. That rules are kept by name only makes them easy to load, and to list.
+    Correctness depends on call records alone. Names only make rules easy to load and to list.
     """
 
     def __init__(self, shelf: Shelf, name: str) -> None:
@@ -97,7 +97,7 @@ class ReuseIndex:
     # --- asking
 
     def find(self, call_record: CallRecord, outputs: tuple[tuple[int, ...], ...]) -> Known | None:
-        """The lineage of a run with this call record and results of these shapes, if it is known."""
+        """Return the lineage of a run with this call record and results of these shapes; None if it is not known."""
         with self._lock:
             found = self._known.get(call_record.exact) or self._restored(call_record) or self._fitting(call_record)
         if found is None or found.outputs != outputs:
@@ -125,7 +125,7 @@ class ReuseIndex:
         return found
 
     def _remember(self, exact: str, known: Known) -> None:
-        """Keep a lineage in memory, and let go of the oldest ones where there are too many."""
+        """Keep a lineage in memory, and drop the oldest ones if there are too many."""
         self._rows += known.rows - (self._known[exact].rows if exact in self._known else 0)
         self._known[exact] = known
         while len(self._known) > 1 and (len(self._known) > MOST_KNOWN or self._rows > MOST_ROWS):
@@ -134,10 +134,10 @@ class ReuseIndex:
     # --- learning
 
     def learn(self, found: Captured) -> None:
-        """The lineage of a run was computed: remember it for the runs that it holds for."""
+        """Store the computed lineage of a run for later runs."""
         call_record = found.call_record
         if call_record is None:
-            return  # nobody saw all of what it did
+            return  # not all of its operations were recorded
         with self._lock:
             level: Any = call_record.level
             outputs = tuple(each.shape for each in found.outputs)
@@ -180,7 +180,7 @@ class ReuseIndex:
     # --- doubting
 
     def verify(self, found: Captured) -> bool:
-        """Compare what would have been reused with what is; a rule that was wrong is never used again."""
+        """Compare the lineage that would have been reused with the computed one; a wrong rule is never used again."""
         call_record = found.call_record
         if call_record is None:
             return True
@@ -194,7 +194,7 @@ class ReuseIndex:
         return agreed
 
     def forget(self, call_record: CallRecord) -> None:
-        """What is known by this call record was wrong."""
+        """Drop the lineage for this call record, because it was wrong."""
         with self._lock:
             known = self._known.pop(call_record.exact, None)
             self._rows -= 0 if known is None else known.rows

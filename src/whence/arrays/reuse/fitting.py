@@ -1,23 +1,24 @@
-"""Lineage for any shape: every number of a relation as a function of the lengths of the input's axes.
+"""Lineage for any shape: every integer of a relation is fitted as a function of the lengths of the input's axes.
 
-Runs that did the same at several shapes have relations with the same rows and other numbers. Each number (a bound, a
-length, a step) is fitted as a linear combination of 1, the lengths, and products of neighbouring lengths of one array,
-which is what the size of a flattened array is. So is every integer on the tape: those that operations were given, and
-the lengths of what they made. One that does not follow from the lengths (a shift that was chosen, a length halved and
-rounded) is taken as a length of its own. A fit counts only if there are more observations than unknowns, all
-independent, and it is exact on every one; so it is the only one.
+Runs of the same operations at several shapes have relations with the same rows, but other integers. Each integer (a
+bound, a length, a step) is fitted as a linear combination of 1, the lengths, and products of neighbouring lengths of
+one array, because such a product is the size of a flattened array. The integers on the tape are fitted as well: the
+arguments of operations, and the lengths of their results. An integer that does not follow from the lengths (a chosen
+shift, a length that was halved and rounded) is treated as another length. A fit is accepted only if there are more
+observations than unknowns, all independent, and it is exact for each of them. Then it is the only possible one.
 
-A fit is used for a run that did the same, and whose tape has the very integers that the fit gives. What is left to
-extrapolate is how rules turn such integers into rows. Special cases of rules begin where lengths meet each other and
-the integers that were given. So the order of all integers on the tape must be one that was observed; lengths that never
-varied must be the same, those that were always equal must be equal, those that were always smaller must be so by as
-much, and none may be shorter than the shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have
-special cases. Numbers that do not vary with the lengths say where special cases begin too (a part that was cut off, a
-block of cells that were repeated): the fit is used beyond the lengths observed only if these were all well above them.
+A fit is used for a run of the same operations whose tape has exactly the integers that the fit gives. Then only the way
+in which rules turn such integers into rows is extrapolated. Special cases of rules begin where lengths are equal to
+each other or to given integers. So the order of all integers on the tape must be one that was observed. Lengths that
+never varied must be the same, those that were always equal must be equal, and those that were always smaller must be
+smaller by as much. None may be shorter than the shortest observed length, nor than 4, because functions have special
+cases at lengths of 1, 2 and 3. Integers that do not vary with the lengths (a part that was cut off, a block of repeated
+cells) show where special cases begin, too: the fit is used beyond the observed lengths only if these were all well
+above such integers.
 
-Some rules divide lengths and round. Among lengths of the same remainders by all divisors that is linear, with the same
-factors for all remainders. So the observations of one class of remainders must determine the fit, one of another class
-confirms it there, and lengths of a class never seen are not covered.
+Some rules divide lengths and round. For lengths with the same remainders by all divisors, that is linear, with the same
+factors for all remainders. So the observations of one class of remainders must determine the fit. An observation of
+another class confirms it for that class, and classes that were never observed are not covered.
 """
 
 from __future__ import annotations
@@ -34,26 +35,28 @@ from numpy.typing import NDArray
 from whence.arrays.reuse.templates import Observation, Shape, Template, class_of, order_of
 from whence.arrays.tracing._tape import SMALL
 
-Columns = dict[tuple[int, ...], list[int]]  # of each term, its value in each observation
+Columns = dict[tuple[int, ...], list[int]]  # for each term, its value in each observation
 FEW_LENGTHS = 3
-"""With at most this many lengths, every product of two is tried: a Kronecker product has that length."""
+"""With at most this many lengths, every product of two is tried, because a Kronecker product has that length."""
 
 SPARE = 2
 """How many more observations than unknowns a fit needs."""
 
 MOST_FREE = 3
-"""The most integers on the tape that do not follow from lengths, for which a fit is tried."""
+"""The most integers on the tape that do not follow from lengths. With more, no fit is tried."""
 
 MODULI = (2, 3, 4)
-"""Remainders by these are tried where a number does not follow from the lengths."""
+"""Remainders by these divisors are tried if an integer does not follow from the lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """What varies among observations: positions that do, in groups of equal ones, and a symbol for each group."""
+    """The indices of lengths that vary among observations, in groups of equal ones. The first of each group is its
+    symbol.
+    """
 
     groups: tuple[tuple[int, ...], ...]
-    axes: int  # so many positions are of axes; the others were given
+    axes: int  # the first so many are lengths of axes; the others are other integers
 
     @property
     def symbols(self) -> tuple[int, ...]:
@@ -61,7 +64,7 @@ class _Lengths:
 
     @property
     def given(self) -> tuple[int, ...]:
-        """The symbols that are no axis' length."""
+        """The symbols that are not the length of an axis."""
         return tuple(n for n, group in enumerate(self.groups) if all(at >= self.axes for at in group))
 
 
@@ -75,7 +78,9 @@ def _lengths(seen: Sequence[_Seen], axes: int) -> _Lengths:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An observation as it is fitted: integers that count as lengths, and all numbers that follow from these."""
+    """An observation to be fitted: the integers that count as lengths, and all integers that should follow from
+    them.
+    """
 
     sizes: Shape
     numbers: tuple[int, ...]
@@ -83,7 +88,9 @@ class _Seen:
 
 
 def _free_integers(observations: Sequence[Observation], ranks: Shape, most: int) -> tuple[int, ...] | None:
-    """Which integers of the tapes do not follow from the lengths; None if too many, for too few observations."""
+    """Return which integers of the tapes do not follow from the lengths; None if there are too many of them, or too few
+    observations.
+    """
     sizes = [list(each.sizes) for each in observations]
     columns = list(zip(*(each.given + each.made for each in observations), strict=True))
     free: list[int] = []
@@ -121,7 +128,9 @@ def _columns_of(seen: Sequence[_Seen], ranks: Shape) -> list[list[int]] | None:
 def fitted(
     observations: Sequence[Observation], ranks: tuple[int, ...], divisors: frozenset[int] = frozenset()
 ) -> list[Template]:
-    """The templates that explain all observations, or all of one remainder, as far as these make sure of them."""
+    """Return the templates that fit all observations, or all with the same remainder, if the observations determine
+    them.
+    """
     distinct = list({each.lengths: each for each in observations}.values())
     if len(distinct) < 2 + SPARE or len({each.structure for each in distinct}) != 1:
         return []
@@ -129,7 +138,7 @@ def fitted(
     found = _fitted_templates(distinct, ranks, divisors, free)
     if free == ():
         return found or _by_remainder(distinct, ranks, divisors, divisors)
-    return found + _by_remainder(distinct, ranks, divisors, divisors.union(MODULI))  # something was rounded, perhaps
+    return found + _by_remainder(distinct, ranks, divisors, divisors.union(MODULI))  # perhaps something was rounded
 
 
 def _fitted_templates(
@@ -158,7 +167,7 @@ def _fitted_templates(
 def _by_remainder(
     distinct: Sequence[Observation], ranks: Shape, divisors: frozenset[int], moduli: frozenset[int]
 ) -> list[Template]:
-    """Templates for lengths that leave one remainder: of one length, or of all that vary."""
+    """Return templates for lengths with the same remainder: of one length, or of all that vary."""
     columns = zip(*(each.sizes for each in distinct), strict=True)
     varying = [at for at, column in enumerate(columns) if len(set(column)) > 1]
     for some in dict.fromkeys([*((at,) for at in varying), tuple(varying)]):
@@ -177,7 +186,7 @@ def _by_remainder(
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What all fits of some observations have in common."""
+    """The parameters that all fits of some observations share."""
 
     structure: tuple[object, ...]
     lengths: _Lengths
@@ -186,7 +195,7 @@ class _Fit:
     free: tuple[int, ...]
 
     def of(self, seen: Sequence[_Seen]) -> Template | None:
-        """The template of these observations, if they determine one."""
+        """Return the template of these observations, if they determine one; else None."""
         lengths, symbols, rounding = self.lengths, self.lengths.symbols, self.rounding
         terms = _terms(lengths, self.ranks)
         columns = {term: [math.prod(each.sizes[symbols[i]] for i in term) for each in seen] for term in terms}
@@ -231,20 +240,22 @@ def _rows_of_members(columns: Columns, terms: tuple[tuple[int, ...], ...], membe
 
 
 def _distances(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
-    """How far apart symbols have to be, as (i, factor, j, distance)."""
+    """Yield how far apart symbols have to be, as (i, factor, j, distance)."""
     for i, j in itertools.permutations(range(values.shape[1]), 2):
         gap = int((values[:, i] - values[:, j]).min())
         if i not in given and j not in given:
             if gap >= 0:
                 yield i, 1, j, gap
-        elif j in given and (values[:, i] >= 2 * values[:, j] + 2).all():  # well above what was given: however far
+        elif j in given and (values[:, i] >= 2 * values[:, j] + 2).all():  # well above: any distance will do
             yield i, 2, j, 2
         elif not (i in given and (values[:, j] >= 2 * values[:, i] + 2).all()):
             yield i, 1, j, gap
 
 
 def _terms(lengths: _Lengths, ranks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """1, each symbol, the products of neighbouring axes of one input that vary, and of what was given with each."""
+    """Return the terms: 1, each symbol, products of varying neighbouring axes of one input, and of other integers with
+    each.
+    """
     of = {at: number for number, group in enumerate(lengths.groups) for at in group}
     terms: dict[tuple[int, ...], None] = {(): None, **{(number,): None for number in sorted(set(of.values()))}}
     first = 0
@@ -259,7 +270,7 @@ def _terms(lengths: _Lengths, ranks: tuple[int, ...]) -> tuple[tuple[int, ...], 
 
 
 def _independent(columns: Columns) -> tuple[tuple[int, ...], ...]:
-    """The terms that no earlier ones determine: an array that is reshaped has as many cells as its new shape."""
+    """Return the terms that earlier ones do not determine: a reshaped array has as many cells as its new shape."""
     kept: list[tuple[int, ...]] = []
     for term in columns:
         tried = np.array([columns[each] for each in (*kept, term)], float)
@@ -269,7 +280,7 @@ def _independent(columns: Columns) -> tuple[tuple[int, ...], ...]:
 
 
 def _solved(terms: list[list[int]], wanted: Sequence[Sequence[int]]) -> list[list[Fraction]] | None:
-    """Each wanted column as fractions of the terms' columns, if that gives every number of it exactly."""
+    """Return each wanted column as fractions of the terms' columns; None if one of them is not exact."""
     if not wanted:
         return []
     matrix = np.array(terms, float).T

@@ -15,10 +15,10 @@ State = Literal["candidate", "confirmed", "refused"]
 Shape = tuple[int, ...]
 
 LARGEST = 1 << 20
-"""Rules of more bytes are kept by the process that learned them, and not in the log."""
+"""Rules of more bytes stay in the process that learned them, and are not stored in the log."""
 
 MOST_ROWS = 1 << 19
-"""Rules of more rows, too: they hardly ever take fewer bytes, and encoding them to find out takes long."""
+"""Rules of more rows are not stored either: they hardly ever need fewer bytes, and encoding them takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class ReuseRule:
         return f"{self.function}: {self.level}, {self.state}, {self.hits} hits, {self.misses} misses"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON, without what was learned."""
+        """Return the rule as a dictionary for JSON, without the learned lineage."""
         return {key: value for key, value in asdict(self).items() if key != "payload"}
 
 
 class Shelf(Protocol):
-    """Where reuse rules are kept."""
+    """The store of reuse rules."""
 
     def load(self, identity: str) -> list[ReuseRule]: ...
     def put(self, rule: ReuseRule) -> None: ...
@@ -56,7 +56,7 @@ class Shelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The lineage of a call, known before it was computed."""
+    """The lineage of a call that is known before it is computed."""
 
     level: Level
     signature: str
@@ -66,17 +66,17 @@ class Known:
 
     @property
     def rows(self) -> int:
-        """How many rows its relations have."""
+        """The number of rows of its relations."""
         return sum(len(edge.relation) for edge in self.edges)
 
     def payload(self) -> dict[str, Any] | None:
-        """In the terms of JSON, unless it is too large."""
+        """Return it as a dictionary for JSON; None if it is too large."""
         found = packed(self.outputs, self.edges)
         return found if found is None or not self.notes else {**found, "notes": dict(self.notes)}
 
 
 def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | None:
-    """Shapes and relations in the terms of JSON, unless they are too large."""
+    """Return shapes and relations as a dictionary for JSON; None if they are too large."""
     if sum(len(edge.relation) for edge in edges) > MOST_ROWS:
         return None
     data = [edge.relation.to_bytes() for edge in edges]
@@ -92,7 +92,7 @@ def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | 
 
 
 def unpacked(payload: dict[str, Any]) -> tuple[tuple[Shape, ...], tuple[Edge, ...]]:
-    """Shapes and relations again."""
+    """Return the shapes and relations in a dictionary that `packed` made."""
     edges = tuple(
         Edge(output, source, kind, Relation.from_bytes(base64.b64decode(data), "a reuse rule of the log"))
         for output, source, kind, data in payload["edges"]
@@ -101,7 +101,7 @@ def unpacked(payload: dict[str, Any]) -> tuple[tuple[Shape, ...], tuple[Edge, ..
 
 
 def same(a: Sequence[Edge], b: Sequence[Edge]) -> bool:
-    """Whether two captures say the same of every pair."""
+    """Whether two lists of edges have the same lineage for every pair."""
     left, right = _by_pair(a), _by_pair(b)
     return left.keys() == right.keys() and all(_equal_relations(left[key], right[key]) for key in left)
 

@@ -1,4 +1,4 @@
-"""Lineage as a template whose numbers are filled in for other lengths."""
+"""Templates: lineage in which integers are filled in for other lengths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 64
 
 
 class Integers(Protocol):
-    """The integers of a call record, as it has them."""
+    """An object with the integers of a call record."""
 
     @property
     def sizes(self) -> Shape: ...
@@ -35,7 +35,7 @@ class Integers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One run: the integers of its tape, and its lineage taken apart into what must agree and what may vary."""
+    """One run: the integers of its tape, and its lineage split into structure and integers."""
 
     sizes: Shape
     given: Shape
@@ -45,12 +45,12 @@ class Observation:
 
     @property
     def lengths(self) -> Shape:
-        """What was different in other runs."""
+        """The integers that differ from other runs."""
         return self.sizes + self.given
 
 
 def observed(tape: Integers, outputs: Sequence[Shape], edges: Sequence[Edge]) -> Observation | None:
-    """An observation, unless the relations have too many rows to be of a form."""
+    """Return an observation; None if the relations have too many rows for a template."""
     structure: list[object] = [tuple(len(each) for each in outputs)]
     numbers: list[int] = [side for each in outputs for side in each]
     for edge in edges:
@@ -69,7 +69,7 @@ def observed(tape: Integers, outputs: Sequence[Shape], edges: Sequence[Edge]) ->
 
 
 def order_of(tape: Integers) -> tuple[int, ...]:
-    """Which integers of a tape are less than which: the rank of each among the others.
+    """Return the rank of each integer of a tape among all of them.
 
     >>> order_of(Observation((9, 4), (5,), (4, 9), (), ()))
     (2, 0, 1, 0, 2)
@@ -81,28 +81,28 @@ def order_of(tape: Integers) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A fit: the numbers as coefficients over the terms, and for which lengths it holds."""
+    """A fit: coefficients of the terms for each integer, and the lengths for which the fit holds."""
 
     structure: tuple[object, ...]
-    ranks: tuple[int, ...]  # of the inputs
-    symbols: tuple[int, ...]  # positions of the lengths that vary, one for each group of equal ones
-    terms: tuple[tuple[int, ...], ...]  # products of symbols, by their numbers; () is 1
+    ranks: tuple[int, ...]  # the numbers of axes of the inputs
+    symbols: tuple[int, ...]  # indices of the lengths that vary, one for each group of equal ones
+    terms: tuple[tuple[int, ...], ...]  # products of symbols, by their index; () is 1
     coefficients: NDArray[np.int64]
     divisor: int
-    fixed: tuple[tuple[int, int], ...]  # (position, length)
-    equal: tuple[tuple[int, int], ...]  # pairs of positions
-    least: tuple[int, ...]  # of each symbol
-    apart: tuple[tuple[int, int, int, int], ...]  # (i, factor, j, d): symbol i is at least d above that many times j
-    most: tuple[int, ...]  # of each symbol; 0: no limit
-    ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # a product that always was this much of the terms
+    fixed: tuple[tuple[int, int], ...]  # (index, length)
+    equal: tuple[tuple[int, int], ...]  # pairs of indices
+    least: tuple[int, ...]  # the least value of each symbol
+    apart: tuple[tuple[int, int, int, int], ...]  # (i, factor, j, d): symbol i is at least factor * symbol j + d
+    most: tuple[int, ...]  # the greatest value of each symbol; 0: no limit
+    ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # products that equal combinations of terms
     divisors: tuple[int, ...]
-    classes: frozenset[tuple[int, ...]]  # remainders of all symbols by all divisors, as they were seen
-    free: tuple[int, ...]  # which integers of the tape count as lengths
-    orders: frozenset[tuple[int, ...]]  # of the integers of tapes, as they were seen
-    highest: int  # the highest number that does not vary with lengths, if some were near it; else 0
+    classes: frozenset[tuple[int, ...]]  # observed remainders of all symbols by all divisors
+    free: tuple[int, ...]  # indices of the integers of the tape that count as lengths
+    orders: frozenset[tuple[int, ...]]  # observed orders of the integers of tapes
+    highest: int  # the highest integer that does not vary, if some lengths were near it; else 0
 
     def covers(self, sizes: tuple[int, ...]) -> bool:
-        """Whether these lengths are like those observed."""
+        """Whether these lengths are like the observed ones."""
         values = [sizes[at] for at in self.symbols]
         return (
             all(sizes[at] == length for at, length in self.fixed)
@@ -118,12 +118,12 @@ class Template:
         return math.prod(values[i] for i in product) == sum(c * t for c, t in zip(parts, terms, strict=True))
 
     def agrees(self, seen: Observation) -> bool:
-        """Whether the fit, if it covers a run, gives what was observed."""
+        """Whether the fit gives what was observed, or does not cover the run."""
         found = self.predict(seen)
         return found is None or observed(seen, *found) == seen
 
     def predict(self, tape: Integers) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
-        """The shapes of the outputs and the lineage of a run that did the same; None where the fit does not hold."""
+        """Return the output shapes and the lineage of a run of the same operations; None if the fit does not hold."""
         rest = tape.given + tape.made
         sizes = tape.sizes + tuple(rest[at] for at in self.free)
         if not self.covers(sizes) or order_of(tape) not in self.orders:
@@ -138,19 +138,19 @@ class Template:
         numbers: list[int] = (totals // self.divisor).tolist()
         lineage = len(numbers) - len(rest)
         if tuple(numbers[lineage:]) != rest:
-            return None  # it did the same with other integers
+            return None  # the same operations with other integers
         return _outputs_and_edges(self.structure, numbers[:lineage], self.ranks, tape.sizes)
 
 
 def class_of(values: Sequence[int], divisors: tuple[int, ...]) -> tuple[int, ...]:
-    """The remainders of all values by all divisors."""
+    """Return the remainders of all values by all divisors."""
     return tuple(value % divisor for value in values for divisor in divisors)
 
 
 def _outputs_and_edges(
     structure: tuple[object, ...], numbers: list[int], ranks: tuple[int, ...], sizes: tuple[int, ...]
 ) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
-    """Outputs and edges from their structure and numbers; None if a row would lie outside its arrays."""
+    """Return outputs and edges from their structure and integers; None if a row would be outside its arrays."""
     stream = iter(numbers)
 
     def take(count: int) -> Shape:
@@ -185,7 +185,7 @@ def _outputs_and_edges(
 def _all_rows_fit(
     axes: list[tuple[int, int, int]], lo: list[NDArray[np.int64]], width: list[NDArray[np.int64]], view: Shape
 ) -> bool:
-    """Whether every row lies within its arrays, and no interval is empty."""
+    """Whether every row is inside its arrays, and no interval is empty."""
     least: dict[int, NDArray[np.int64]] = {}
     most: dict[int, NDArray[np.int64]] = {}
     while len(least) < len(axes):

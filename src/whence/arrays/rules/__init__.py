@@ -1,4 +1,4 @@
-"""Rules: the lineage of a single NumPy call from its shapes and arguments.
+"""Rules: the lineage of a single NumPy call, computed from its shapes and arguments.
 
 >>> import numpy as np
 >>> x = np.zeros((1000, 1000))
@@ -67,7 +67,7 @@ _MODULES = (
 
 
 def name_of(function: Function, method: str = "__call__") -> str:
-    """A function as users write it.
+    """Return the name of a function as users write it.
 
     >>> name_of(np.linalg.inv), name_of(np.add, "reduce")
     ('numpy.linalg.inv', 'numpy.add.reduce')
@@ -78,32 +78,32 @@ def name_of(function: Function, method: str = "__call__") -> str:
 
 
 def has_rule(function: Function) -> bool:
-    """Whether there is a rule at all; a way of calling the function may still be beyond it."""
+    """Whether there is a rule at all; it may not support every argument of the function."""
     return function in RULES or (isinstance(function, np.ufunc) and function.signature is None)
 
 
 def foreign(function: Function) -> str:
-    """The package and its version, if the function is not NumPy's."""
+    """Return the package and its version if the function is not NumPy's; else ""."""
     return FOREIGN.get(function, "")
 
 
 def values_matter(function: Function) -> bool:
-    """Whether the lineage follows from the values and not from shapes and arguments alone."""
+    """Whether the lineage depends on values, and not only on shapes and arguments."""
     return function in VALUES_MATTER
 
 
 DIVIDING = {np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit}
-"""Functions that divide lengths by an integer that they are given."""
+"""Functions that divide lengths by one of their arguments."""
 
 HALVING = {
     np.fft.fftshift, np.fft.ifftshift, np.fft.rfft, np.fft.irfft, np.fft.rfft2, np.fft.irfft2, np.fft.rfftn,
     np.fft.irfftn, np.fft.hfft, np.fft.ihfft,
 }  # fmt: skip
-"""Functions that need the middle of an axis; of convolutions, those of the mode "same"."""
+"""Functions that need the middle of an axis, as do convolutions with mode="same"."""
 
 
 def divisors(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> set[int]:
-    """The integers by which a call divides lengths, rounding.
+    """Return the integers by which a call divides lengths, with rounding.
 
     >>> divisors(np.array_split, (np.zeros(7), 3), {"axis": 0}), divisors(np.roll, (np.zeros(7), 3), {})
     ({3}, set())
@@ -117,7 +117,7 @@ def divisors(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any
 
 
 def by_layout(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether the lineage of a call follows from how its arrays lie in memory.
+    """Whether the lineage of a call depends on the memory layout of its arrays.
 
     >>> by_layout(np.ravel, (np.zeros(3), "K"), {}), by_layout(np.copy, (np.zeros(3), "K"), {})
     (True, False)
@@ -130,8 +130,8 @@ def by_layout(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, An
 def lineage(
     function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, method: str = "__call__"
 ) -> tuple[Links, ...]:
-    """The links of each output of a call; NoRule where the lineage is not known."""
-    if isinstance(owner := getattr(function, "__self__", None), np.ufunc):  # np.add.reduce and the like
+    """Return the links of each output of a call; raise NoRule if the lineage is not known."""
+    if isinstance(owner := getattr(function, "__self__", None), np.ufunc):  # such as np.add.reduce
         function, method = owner, function.__name__
     kwargs = kwargs or {}
     if method == "__call__" and function in RULES:
@@ -152,7 +152,7 @@ def lineage(
         found = RULES[function](*args, **options)
     except WhenceError:
         raise
-    except (TypeError, AttributeError, RuntimeError) as error:  # which the rule, or what it builds on, is given
+    except (TypeError, AttributeError, RuntimeError) as error:  # raised by the rule, or by code that it calls
         reason = str(error)
         given = "" if reason == "no rule" else f" ({reason})"
         raise NoRule(
@@ -169,10 +169,10 @@ def watched(
     arrays: Mapping[int, Any],
     method: str = "__call__",
 ) -> tuple[tuple[Links, ...], bool]:
-    """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
+    """Return the links of each output of a call, and whether they may depend on the values of these arrays (by id).
 
-    Every one of these arrays is an operand of some link, or says where cells go, in which case it has decided. An array
-    that the rule passed over is refused: its lineage would be left out silently.
+    Each of these arrays must be an operand of some link, or a parameter such as indices, which is selection lineage. If
+    a rule ignores an array, an error is raised, because its lineage would be lost silently.
 
     >>> x, by = np.zeros(3), np.array([1])
     >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
@@ -188,7 +188,7 @@ def watched(
         drawn, back = separated(call, arrays, Outline)
         try:
             found = lineage(function, drawn[0], drawn[1], method)
-        except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
+        except Exception:  # it needs the values; other errors are raised again below
             by_values = True
     if by_values:
         drawn, back = separated(call, arrays, lambda each: each.view())
@@ -202,7 +202,7 @@ def watched(
 def complete(
     function: Function, method: str, call: tuple[Any, Any], back: Mapping[int, Any], found: tuple[Links, ...]
 ) -> tuple[Links, ...]:
-    """The links, and that arrays which say where have decided; an error for an array that is in none of them."""
+    """Add selection links for arrays such as indices; raise an error for an array that is in no link."""
     used = {id(link.operand) for each in found for link in each}
     if function in FROM_NOTHING or used.issuperset(back):
         return found
@@ -210,7 +210,7 @@ def complete(
     deciding: list[Any] = []
     for name, item in named(called, *call):
         for each in occurrences(item, back):
-            if id(each) in used or not each.size or name == "out":  # which is the caller's to write
+            if id(each) in used or not each.size or name == "out":  # the caller handles out=
                 continue
             if not says_where(function, name):
                 raise NoRule(
@@ -257,7 +257,7 @@ def _outer_product(a: Any, b: Any) -> Links:
 
 
 def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
-    """The lineage of `a[key]`: basic indexing by strides, arrays and masks by what they pick.
+    """Return the lineage of `a[key]`: for basic indexing from strides, for arrays and masks from the selected cells.
 
     >>> indexed((5,), slice(None, None, 2)).backward([(1,)])
     Selection(shape=(5,), 1 cell: [2])
@@ -273,9 +273,10 @@ def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
 
 
 def deciding_writes(key: Any, shape: tuple[int, ...], value: tuple[int, ...], index: Any) -> Relation:
-    """What of an array in an index decided what is in each cell after `a[key] = value`.
+    """Return the selection lineage of each cell after `a[key] = value`, from an array in the index.
 
-    A mask decides for its own place, as long as all are given the same; indices, and a value for each, for any place.
+    If the same value is written everywhere, each cell comes from the mask at its own index. With index arrays, or a
+    separate value for each cell, it comes from the whole array.
 
     >>> deciding_writes(np.array([True, False]), (2, 3), (), np.array([True, False])).backward([(1, 0)])
     Selection(shape=(2,), 1 cell: [1])
@@ -288,9 +289,10 @@ def deciding_writes(key: Any, shape: tuple[int, ...], value: tuple[int, ...], in
 
 
 def deciding(key: Any, out_shape: tuple[int, ...], index: Any) -> Relation:
-    """What of an array in an index decided which cell came to which place of `a[key]`.
+    """Return the selection lineage of each cell of `a[key]`, from an array in the index.
 
-    A mask decides up to the cell that it picks, an index for its own place; of several together, all.
+    For a mask, a cell comes from the mask up to the cell that was selected. For an index array, it comes from its own
+    index. If several arrays are combined in other ways, it comes from all of them.
 
     >>> deciding(np.array([2, 0]), (2, 3), np.array([2, 0])).backward([(1, 0)])
     Selection(shape=(2,), 1 cell: [1])

@@ -1,4 +1,4 @@
-"""The arguments of a call by the names of NumPy's parameters, and which of them only say where cells go."""
+"""Match the arguments of a call with NumPy's parameters, and list those that only say where cells go."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ SAYS_WHERE = frozenset(
         "pad_width", "repeats", "reps", "s", "shape", "shift", "sorter", "source", "start", "strides", "window_shape",
     ]
 )  # fmt: skip
-"""Parameters that are places, axes and lengths: an array given for one decides, and no value comes from it."""
+"""Parameters that are indices, axes and lengths: an array passed for one is selection lineage, not value lineage."""
 
 VALUES_BY_THAT_NAME = {np.linalg.matrix_power}
-"""Functions of which such a parameter is a number to compute with: the exponent n."""
+"""Functions that compute with such a parameter: the exponent n."""
 
 
 @lru_cache(maxsize=1 << 10)
 def _signature(function: Function) -> tuple[tuple[str, Any], ...]:
     try:
         return tuple((each.name, each.kind) for each in inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some builtins do not say
+    except (TypeError, ValueError):  # some builtins have no signature
         return ()
 
 
 @lru_cache(maxsize=1 << 10)
 def _places(function: Function) -> tuple[tuple[str, ...], str]:
-    """The names of parameters that are given by place, and the name of what is given beyond them."""
+    """Return the names of the positional parameters, and the name for further arguments."""
     parameters = _signature(function)
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     rest = [name for name, kind in parameters if kind is inspect.Parameter.VAR_POSITIONAL]
@@ -42,7 +42,7 @@ def _places(function: Function) -> tuple[tuple[str, ...], str]:
 
 
 def named(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each argument with the name that NumPy has for it.
+    """Yield each argument with the name of NumPy's parameter.
 
     >>> dict(named(np.sum, ("x", 0), {"keepdims": True}))
     {'a': 'x', 'axis': 0, 'keepdims': True}
@@ -54,7 +54,7 @@ def named(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
 
 
 def argument(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str) -> Any:
-    """One argument, by place or by name, or None.
+    """Return one argument, passed by position or by name, or None.
 
     >>> argument(np.sum, (1, 0, None, "here"), {}, "out")
     'here'
@@ -69,7 +69,8 @@ def argument(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any
 def spelled_out(
     function: Function, rule: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call with those arguments by name for which the rule has no place: they differ from function to function.
+    """Return the call with those arguments by name that the rule does not take by position: they differ between
+    functions.
 
     >>> spelled_out(np.sum, lambda a, axis=None, *_, **more: None, (1, 0, None, None, True), {})
     ((1, 0), {'dtype': None, 'out': None, 'keepdims': True})
@@ -83,5 +84,5 @@ def spelled_out(
 
 
 def says_where(function: Function, name: str) -> bool:
-    """Whether an array given for this parameter can only decide."""
+    """Whether an array passed for this parameter can only be selection lineage."""
     return name in SAYS_WHERE and function not in VALUES_BY_THAT_NAME

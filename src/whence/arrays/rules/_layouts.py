@@ -9,11 +9,11 @@ import numpy as np
 from whence.arrays.rules._rows import Shape
 
 BY_LAYOUT = ("A", "K")
-"""The orders that follow from how an array lies in memory."""
+"""The orders that depend on the memory layout of an array."""
 
 
 def order_of(order: Any) -> str:
-    """An order as one letter.
+    """Return an order as one letter.
 
     >>> order_of(None), order_of("k")
     ('C', 'K')
@@ -22,7 +22,7 @@ def order_of(order: Any) -> str:
 
 
 def axes_read(array: Any, order: str) -> tuple[int, ...]:
-    """The axes in the order in which cells are read, the slowest first.
+    """Return the axes in the order in which cells are read, the slowest first.
 
     >>> x = np.zeros((2, 3, 4)).transpose(1, 0, 2)
     >>> axes_read(x, "C"), axes_read(x, "F"), axes_read(x, "A"), axes_read(x, "K")
@@ -37,9 +37,10 @@ def axes_read(array: Any, order: str) -> tuple[int, ...]:
 
 
 def _in_memory(shape: Shape, strides: Shape) -> tuple[int, ...]:
-    """The order of axes in memory as NumPy's iterator has it, for an array of two cells an axis with these strides.
+    """Return the order of axes in memory as NumPy's iterator finds it, from an array of two cells an axis with these
+    strides.
 
-    Nobody reads its cells, so they need not be anywhere.
+    Its cells are never read, so they may be outside of any memory.
     """
     few = tuple(min(side, 2) for side in shape)
     if 0 in shape:
@@ -56,7 +57,7 @@ def _in_memory(shape: Shape, strides: Shape) -> tuple[int, ...]:
 
 
 def overlaps_itself(array: Any) -> bool:
-    """Whether several cells may lie at the same place in memory.
+    """Whether several cells may share the same memory.
 
     >>> x = np.zeros((2, 3))
     >>> overlaps_itself(x[:, ::-2].T), overlaps_itself(np.broadcast_to(x, (4, 2, 3)))

@@ -1,8 +1,8 @@
-"""Whether the lineage of a call depends on the numbers in its arrays, or only on their shapes: the rule is observed.
+"""Find out whether the lineage of a call depends on the values of its arrays, or only on their shapes.
 
-A rule takes what the function takes, and an array may be given where an axis, an index or a length is meant:
-`np.take(a, indices)`, `np.roll(a, shifts)`. Lineage that depends on such numbers does not hold for other calls with
-these shapes.
+A rule takes the same arguments as the function, and an array may be passed as an axis, an index or a length:
+`np.take(a, indices)`, `np.roll(a, shifts)`. If the lineage depends on such values, it is not valid for other calls with
+the same shapes. So the rule is called with outlines, which raise `Asked` if their values are read.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import numpy as np
 
 
 class Asked(Exception):
-    """A rule wants to know the numbers of an array."""
+    """A rule tried to read the values of an array."""
 
 
 class Outline:
-    """An array without its numbers."""
+    """An array without its values."""
 
     __slots__ = ("_array", "dtype", "itemsize", "laid_out", "ndim", "shape", "size")
 
     def __init__(self, array: Any) -> None:
         self.shape, self.ndim, self.size = array.shape, array.ndim, array.size
         self.dtype, self.itemsize = array.dtype, array.itemsize
-        self.laid_out = False  # whether the rule asked how it lies in memory
+        self.laid_out = False  # whether the rule read its memory layout
         self._array = array
 
     @property
     def strides(self) -> Any:
-        """The steps in memory."""
+        """The strides in bytes."""
         self.laid_out = True
         return self._array.strides
 
     @property
     def flags(self) -> Any:
-        """The order in memory."""
+        """The flags of the memory layout."""
         self.laid_out = True
         return self._array.flags
 
-    @property  # type: ignore[misc]  # as typing sees it, a class does not change
+    @property  # type: ignore[misc]  # type checkers assume that a class does not change
     def __class__(self) -> Any:
-        """Rules must not take it for anything else."""
+        """The class of an array, so that isinstance() in rules is true."""
         return np.ndarray
 
     def __len__(self) -> int:
@@ -57,10 +57,10 @@ class Outline:
 
 
 def separated(call: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any]) -> tuple[Any, dict[int, Any]]:
-    """The arguments with something of its own in the place of each occurrence of these arrays (by identity).
+    """Replace each occurrence of these arrays (by id) in the arguments by a separate object.
 
-    An array that is given twice is two operands. The second result has the arrays by the identity of what stands for
-    them; what stands for them lives as long as the first one.
+    An array that is passed twice is two operands. The second result maps the ids of the new objects to the arrays; the
+    first result keeps these objects referenced.
     """
     back: dict[int, Any] = {}
     return _drawn(call, arrays, make, back), back
@@ -79,7 +79,7 @@ def _drawn(item: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any], bac
 
 
 def occurrences(item: Any, arrays: Mapping[int, Any]) -> Iterator[Any]:
-    """The objects among arguments that are these, by identity."""
+    """Yield the occurrences of these objects (by id) among the arguments."""
     if id(item) in arrays:
         yield item
     elif isinstance(item, (list, tuple)):

@@ -1,7 +1,7 @@
 """Relations as products of small factors, each over a few axes of either side.
 
-Most NumPy operations treat their axes independently. A factor says what one axis (or a few that belong together) of the
-output has to do with one of the input; the product of the factors is the relation. Nothing here reads a cell.
+Most NumPy operations treat their axes independently. A factor relates one axis of the output (or a few that belong
+together) to one of the input; the product of the factors is the relation. No cell is read here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ Ints = NDArray[np.int64]
 FREE: Axis = (-1, 0, 0)
 
 SAMPLE = 1 << 14
-"""How many cells are sampled to see whether neighbours come from neighbours."""
+"""How many cells are sampled to find out whether neighbours come from neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Disjoint rows over some axes: positions in the output's view, then in the input's; parents count within them."""
+    """Disjoint rows over some axes: axes of the output's view, then of the input's. Parents are indices among these
+    axes.
+    """
 
     outs: tuple[int, ...]
     ins: tuple[int, ...]
@@ -38,7 +40,7 @@ class Factor:
 
 
 def row(*axes: tuple[int, int] | tuple[int, int, int, int, int]) -> Part | None:
-    """One row from (lo, hi) or (lo, hi, parent, p, q) of each axis; none if an interval is empty.
+    """Make one row from (lo, hi) or (lo, hi, parent, p, q) of each axis; None if an interval is empty.
 
     >>> row((0, 3), (1, 1, 0, 1, 1))
     Part(rows=1, axes=((-1, 0, 0), (0, 1, 1)), lo=((0, 0), (1, 0)), width=((3, 0), (0, 0)))
@@ -50,7 +52,7 @@ def row(*axes: tuple[int, int] | tuple[int, int, int, int, int]) -> Part | None:
 
 
 def factor(outs: Sequence[int], ins: Sequence[int], rows: Iterable[Part | None]) -> Factor:
-    """A factor of the rows that are not empty."""
+    """Make a factor of the rows that are not empty."""
     return Factor(tuple(outs), tuple(ins), tuple(each for each in rows if each is not None))
 
 
@@ -58,17 +60,17 @@ def factor(outs: Sequence[int], ins: Sequence[int], rows: Iterable[Part | None])
 
 
 def whole_out(position: int, side: int) -> Factor:
-    """An output axis that depends on no input axis: all of it, whatever the others are."""
+    """All of an output axis, independent of the input."""
     return factor([position], [], [row((0, side - 1))])
 
 
 def whole_in(position: int, side: int) -> Factor:
-    """An input axis whose cells all contribute."""
+    """All of an input axis contributes."""
     return factor([], [position], [row((0, side - 1))])
 
 
 def only_in(position: int, index: int) -> Factor:
-    """An input axis with one index that contributes."""
+    """Only one index of an input axis contributes."""
     return factor([], [position], [row((index, index))])
 
 
@@ -95,7 +97,7 @@ def triangle(out: int, into: int, side: int) -> Factor:
 
 
 def band(out: int, into: int, out_side: int, in_side: int, low: int, high: int) -> Factor:
-    """a in [b + low, b + high], cut at the ends of the input: at most five rows."""
+    """a in [b + low, b + high], clipped to the input: at most five rows."""
     cuts = {0, out_side, -low, in_side - high, in_side - low, -high}
     edges = sorted(cut for cut in cuts if 0 <= cut <= out_side)
     rows = []
@@ -103,7 +105,7 @@ def band(out: int, into: int, out_side: int, in_side: int, low: int, high: int) 
         last = after - 1
         if first > last or last + high < 0 or first + low > in_side - 1:
             continue
-        below = (0, 0) if last + low < 0 else (low, 1)  # (constant, slope) of the lower bound, then of the upper
+        below = (0, 0) if last + low < 0 else (low, 1)  # (constant, slope) of the lower and the upper bound
         above = (in_side - 1, 0) if first + high > in_side - 1 else (high, 1)
         follows = below[1] or above[1]
         rows.append(row((first, last), (below[0], above[0], 0, below[1], above[1]) if follows else (0, in_side - 1)))
@@ -111,17 +113,18 @@ def band(out: int, into: int, out_side: int, in_side: int, low: int, high: int) 
 
 
 def pieces(out: int, into: int, rows: Iterable[tuple[int, int, int, int]]) -> Factor:
-    """Runs of an axis, each (first, last, start, step): a = start + step * (b - first) for b in [first, last]."""
+    """Ranges of an axis, each (first, last, start, step): a = start + step * (b - first) for b in [first, last]."""
     made = (row((first, last), (start - step * first,) * 2 + (0, step, step)) for first, last, start, step in rows)
     return factor([out], [into], made)
 
 
 def gathered(out: int, into: int, indices: Ints, in_side: int) -> Factor:
-    """a = indices[b], the indices given: as few rows as they have runs."""
+    """a = indices[b]: as few rows as there are runs of indices."""
     found = compress(np.stack([np.arange(len(indices)), indices], axis=1), (len(indices),), (in_side,))
     if found._views == ((len(indices),), (in_side,)):
         return Factor((out,), (into,), tuple(found.parts()))
-    # Folded under another view, which is of no use among other axes: runs that count up by one instead.
+    # It was compressed in another view, which cannot be combined with other axes, so split into consecutive ranges
+    # here.
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1
     first = np.concatenate([[0], breaks])
     width = np.diff(np.concatenate([first, [len(indices)]])) - 1
@@ -139,7 +142,7 @@ def product(
     out_view: Shape | None = None,
     in_view: Shape | None = None,
 ) -> Relation:
-    """The relation whose rows are all combinations of the factors' rows.
+    """Return the relation whose rows are all combinations of the factors' rows.
 
     >>> product((3,), (3, 4), [affine(0, 0, 3), whole_in(1, 4)])
     Relation((3,) <- (3, 4), 12 tuples in 1 box)
@@ -160,7 +163,7 @@ def product(
 
 
 def _combined(parts: tuple[Part, ...]) -> tuple[int, list[Axis], list[Column], list[Column]]:
-    """The rows of all combinations of the parts' rows, over the axes of all of them."""
+    """Combine each row of every part with each row of the others, over the axes of all parts."""
     total = 1
     for part in parts:
         total *= part.rows
@@ -187,7 +190,7 @@ def _spread(column: Column, count: int, before: int, after: int) -> Column:
 
 
 def moved(sources: NDArray[np.integer], in_shape: Shape) -> Relation:
-    """The relation of an array that holds in each cell the flat index of the input cell behind it, or -1.
+    """Return the relation of an array whose cells are flat indices of the input cells that they come from, or -1.
 
     >>> moved(np.array([2, 0, -1]), (3,)).to_array().tolist()
     [[0, 2], [1, 0]]
@@ -203,7 +206,7 @@ def moved(sources: NDArray[np.integer], in_shape: Shape) -> Relation:
 
 
 def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) -> Relation:
-    """One row for each cell: there are hardly any runs, so looking for them would be in vain."""
+    """Make one row for each cell. There are hardly any ranges, so the search for them would waste time."""
     outs = [each.astype(np.int64, copy=False) for each in _unravelled(targets, out_shape)]
     ins = [each.astype(np.int64, copy=False) for each in _unravelled(sources, in_shape)]
     axes = [FREE] * len(outs)
@@ -218,9 +221,9 @@ def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) 
 
 
 def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relation:
-    """One row for each cell, which comes from the same place on all axes but one, where `order` says from where.
+    """Make one row for each cell, which comes from the same index on all axes but one, where `order` has the index.
 
-    By flat indices there is one number to keep for each cell: how far away it comes from. It overwrites `order`.
+    With flat indices, one integer is stored for each cell: the distance to its source. `order` is overwritten.
     """
     away = order.astype(np.int64, copy=False)
     away -= np.arange(order.shape[axis]).reshape([-1 if k == axis else 1 for k in range(order.ndim)])
@@ -232,7 +235,7 @@ def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relati
 
 
 def linked(targets: NDArray[np.integer], sources: NDArray[np.integer], out_shape: Shape, in_shape: Shape) -> Relation:
-    """The relation of pairs of flat indices."""
+    """Return the relation of pairs of flat indices."""
     columns = [*_unravelled(targets, out_shape), *_unravelled(sources, in_shape)]
     if not columns:  # one cell from one cell
         return Relation.whole((), ()) if len(targets) else Relation.empty((), ())
@@ -244,5 +247,5 @@ def _unravelled(flat: NDArray[np.integer], shape: Shape) -> Iterator[NDArray[np.
 
 
 def numbered(shape: Shape) -> Ints:
-    """An array whose cells hold their own flat indices."""
+    """Return an array whose cells are their own flat indices."""
     return np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int64).reshape(shape)

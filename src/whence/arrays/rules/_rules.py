@@ -1,4 +1,4 @@
-"""The table of rules: a NumPy function, and how its lineage follows from shapes and arguments."""
+"""The table of rules: how the lineage of each NumPy function follows from shapes and arguments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Kind = Literal["value", "selection"]
 
 
 class Link(NamedTuple):
-    """What one output has from one operand: the operand is the very object that was passed.
+    """The lineage of one output from one operand; the operand is the same object that was passed.
 
-    The kind is "value" where cells of the operand went into the output, "selection" where they decided which did.
+    The kind is "value" if cells of the operand went into the output, "selection" if they only selected which cells did.
     """
 
     operand: Any
@@ -26,24 +26,24 @@ class Link(NamedTuple):
 
 Links = list[Link]
 Rule = Callable[..., Links | tuple[Links, ...]]
-"""A rule takes what the function takes; it returns the links of its output, or of each output."""
+"""A rule takes the arguments of the function, and returns the links of its output, or of each output."""
 
 Function = Callable[..., Any]
 RULES: dict[Function, Rule] = {}
 VALUES_MATTER: set[Function] = set()
-"""Functions whose lineage follows from the values as well: shapes alone do not determine it."""
+"""Functions whose lineage also depends on values, and not only on shapes."""
 
 FOREIGN: dict[Function, str] = {}
-"""Functions of other packages than NumPy that have a rule (whence.arrays.adapters), and the version of the package."""
+"""Functions of other packages that have a rule (whence.arrays.adapters), with the version of the package."""
 
 FROM_NOTHING: set[Function] = set()
-"""Functions that take no more than a shape or a type from their operands."""
+"""Functions that read only the shape or the dtype of their operands."""
 
 R = TypeVar("R", bound=Rule)
 
 
 def rule(*functions: Function | str, values: bool = False, nothing: bool = False) -> Callable[[R], R]:
-    """Register a rule for functions, given as such or by their name in NumPy (which some version may lack)."""
+    """Register a rule for functions, given as objects or as names in NumPy (which some versions may lack)."""
 
     def register(made: R) -> R:
         for each in functions:
@@ -60,7 +60,7 @@ def rule(*functions: Function | str, values: bool = False, nothing: bool = False
 
 
 def named(name: str) -> Function | None:
-    """A function of NumPy by its dotted name, if this version has it."""
+    """Return a NumPy function by its dotted name; None if this version does not have it."""
     found: Any = np
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -68,17 +68,17 @@ def named(name: str) -> Function | None:
 
 
 def shape(operand: Any) -> Shape:
-    """The shape of an operand, whatever kind of array it is."""
+    """Return the shape of an operand, whatever its type."""
     return tuple(operand.shape) if hasattr(operand, "shape") else np.shape(operand)
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Axes as sorted positions; None means all."""
+    """Return axes as sorted indices from 0; None means all."""
     if axis is None:
         return tuple(range(ndim))
     return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
 
 
 def axis_of(axis: int, ndim: int) -> int:
-    """One axis as a position."""
+    """Return one axis as an index from 0."""
     return int(np.lib.array_utils.normalize_axis_index(axis, ndim))

@@ -1,4 +1,4 @@
-"""Each output cell from the cell at its place, with broadcasting: ufuncs and what behaves like them."""
+"""Rules for elementwise functions: each output cell comes from the cells at its own index, with broadcasting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.relation import Relation
 
 
 def broadcast(in_shape: Shape, out_shape: Shape) -> Relation:
-    """An operand of an element-wise operation whose output has this shape.
+    """Return the relation of an operand that is broadcast to the output's shape.
 
     >>> broadcast((3, 1), (2, 3, 4)).backward([(1, 2, 3)])
     Selection(shape=(3, 1), 1 cell: [2, 0])
@@ -30,13 +30,13 @@ def broadcast(in_shape: Shape, out_shape: Shape) -> Relation:
 
 
 def elementwise(*operands: Any) -> Links:
-    """All operands, broadcast against each other."""
+    """Link all operands, broadcast against each other."""
     out_shape = np.broadcast_shapes(*(shape(each) for each in operands))
     return [Link(each, broadcast(shape(each), out_shape)) for each in operands]
 
 
 def called(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Links, ...]:
-    """The call of a ufunc without core dimensions: every output from every operand."""
+    """Link every output of a ufunc without core dimensions to every operand."""
     links = elementwise(*operands[: ufunc.nin])
     return (links,) * ufunc.nout
 
@@ -47,13 +47,13 @@ def called(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Links, ...]:
     "astype", "isreal", "iscomplex",
 )  # fmt: skip
 def of_one(x: Any, *_: Any, **__: Any) -> Links:
-    """Functions of one array that look at a cell at a time; their other arguments do not matter."""
+    """Elementwise functions of one array; their other arguments do not matter."""
     return elementwise(x)
 
 
 @rule("nan_to_num")
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Links:
-    """Each cell, and what replaces those that are not numbers."""
+    """Each cell comes from itself, and from the replacement if it is NaN or infinite."""
     links = elementwise(x)
     tests: tuple[Any, ...] = (np.isnan, np.isposinf, np.isneginf)
     given = [(each, test) for each, test in zip((nan, posinf, neginf), tests, strict=True) if hasattr(each, "shape")]
@@ -73,20 +73,20 @@ def around(a: Any, decimals: int = 0, out: Any = None) -> Links:
 
 @rule("isclose")
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Links:
-    """Both arrays, and tolerances that may be arrays too."""
+    """Each cell comes from both arrays, and from tolerances that are arrays."""
     return elementwise(a, b, rtol, atol)
 
 
 @rule("clip")
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits: Any) -> Links:
-    """The array and its limits."""
+    """Each cell comes from the array and its limits."""
     given = (a, a_min, a_max, limits.get("min"), limits.get("max"))
     return elementwise(*(each for each in given if each is not None))
 
 
 @rule("full_like")
 def full_like(a: Any, fill_value: Any, *_: Any, shape: Any = None, **__: Any) -> Links:
-    """The shape of the one, the cells of the other."""
+    """Each cell comes from the fill value; only the shape comes from the array."""
     if shape is not None:
         raise TypeError("a shape of its own")
     nothing = Link(a, Relation.empty(np.shape(a), np.shape(a)))
@@ -96,7 +96,7 @@ def full_like(a: Any, fill_value: Any, *_: Any, shape: Any = None, **__: Any) ->
 @rule("linspace", "geomspace", "logspace")
 def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
            axis: int = 0, **more: Any) -> Links:  # fmt: skip
-    """Both ends of each row of numbers."""
+    """Each cell comes from both ends of its range."""
     if more.get("retstep") or axis != 0 or not isinstance(num, int) or hasattr(base, "shape"):
         raise TypeError("the step as well, another axis, or bases")
     lanes = np.broadcast_shapes(shape(start), shape(stop))
@@ -109,5 +109,5 @@ def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: An
       "may_share_memory", "shares_memory", "tril_indices_from", "triu_indices_from", "diag_indices_from",
       "einsum_path", nothing=True)  # fmt: skip
 def from_nothing(*_: Any, **__: Any) -> Links:
-    """What takes no more than a shape or a type from its operands: no cell comes from any of theirs."""
+    """Functions that read only a shape or a dtype: no cell comes from the operands."""
     return []

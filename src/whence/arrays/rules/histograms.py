@@ -1,4 +1,4 @@
-"""Cells into bins."""
+"""Rules for histograms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.relation import Relation
 
 @rule("bincount", values=True)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Links:
-    """Each bin from the cells that fall into it."""
+    """Each bin comes from the cells that fall into it."""
     codes = np.asarray(x)
     out = (max(int(codes.max(initial=-1)) + 1, minlength),)
     found = linked(codes, np.arange(len(codes)), out, shape(x))
@@ -24,7 +24,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Links:
 
 @rule("digitize", values=True)
 def digitize(x: Any, bins: Any, right: bool = False) -> Links:
-    """The number of the bin: the cell and all edges decided it."""
+    """The index of the bin is selected by the cell and all edges."""
     return [
         Link(x, Relation.identity(shape(x)), "selection"),
         Link(bins, Relation.whole(shape(x), shape(bins)), "selection"),
@@ -32,7 +32,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Links:
 
 
 def _bins_of(values: Any, edges: Any) -> Ints:
-    """The bin of each value; -1 for those outside. The last bin has both its edges."""
+    """Return the bin of each value; -1 if it is outside. The last bin includes both its edges."""
     found: Ints = np.searchsorted(edges, values, "right") - 1
     found[values == edges[-1]] = len(edges) - 2
     found[found > len(edges) - 2] = -1
@@ -41,13 +41,13 @@ def _bins_of(values: Any, edges: Any) -> Ints:
 
 @rule("histogram", values=True)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Each bin from the cells inside its edges; the edges, unless given, from the least and the greatest cell."""
+    """Each bin comes from the cells inside its edges; the edges, unless given, from all cells."""
     values = np.asarray(a).ravel()
     edges = np.histogram_bin_edges(values, bins, range, None if weights is None else np.asarray(weights).ravel())
     codes = _bins_of(values, edges)
     inside = np.flatnonzero(codes >= 0)
     counted = linked(codes[inside], inside, (len(edges) - 1,), shape(a))
-    if density:  # divided by the number of all, and by widths
+    if density:  # divided by the total count, and by widths
         counted = Relation.whole(counted.out_shape, shape(a))
     links = [Link(a, counted)]
     if np.ndim(bins) == 0 and range is None:
@@ -74,7 +74,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @rule("histogram2d", values=True)
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Each bin from the points inside it; the edges, unless given, from all points, unless their range is given."""
+    """Each bin comes from the points inside it; the edges from all points, unless edges or ranges are given."""
     given = list(bins) if isinstance(bins, (list, tuple)) else [bins, bins]
     if len(given) != 2:
         raise TypeError("edges for another number of axes")
@@ -84,7 +84,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     inside = np.flatnonzero((rows >= 0) & (columns >= 0))
     out = (len(edges[0]) - 1, len(edges[1]) - 1)
     counted = linked(rows[inside] * out[1] + columns[inside], inside, out, shape(x))
-    if density:  # divided by the number of all, and by areas
+    if density:  # divided by the total count, and by areas
         counted = Relation.whole(out, shape(x))
     links = [Link(each, counted) for each in (x, y, weights) if each is not None]
     for points, own in zip((x, y), given, strict=True):

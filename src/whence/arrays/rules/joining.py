@@ -1,4 +1,4 @@
-"""Several arrays into one."""
+"""Rules for functions that join several arrays into one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.relation import Relation
 
 
 def joined(shapes: Sequence[Shape], axis: int) -> list[Relation]:
-    """Each piece of a concatenation: its own cells, moved along the axis.
+    """Return the relation of each piece of a concatenation: its own cells, moved along the axis.
 
     >>> [each.forward([(0,)]).cells().tolist() for each in joined([(2,), (3,)], 0)]
     [[[0]], [[2]]]
@@ -28,7 +28,7 @@ def joined(shapes: Sequence[Shape], axis: int) -> list[Relation]:
 
 
 def _as_seen(arrays: Sequence[Any], seen: Sequence[Shape], axis: int) -> Links:
-    """A concatenation of arrays under other shapes of the same cells."""
+    """Link a concatenation of arrays that are first reshaped."""
     links = []
     for array, view, relation in zip(arrays, seen, joined(seen, axis), strict=True):
         links.append(Link(array, _through_view(relation, view, shape(array))))
@@ -45,7 +45,7 @@ def _through_view(relation: Relation, view: Shape, in_shape: Shape) -> Relation:
 
 @rule("concatenate", "concat")
 def concatenate(arrays: Any, /, axis: int | None = 0, out: Any = None, **_: Any) -> Links:
-    """Pieces along an axis, or all of them flat."""
+    """Concatenate along an axis, or all arrays flat."""
     arrays = list(arrays)
     if axis is None:
         return _as_seen(arrays, [(math.prod(shape(each)),) for each in arrays], 0)
@@ -54,7 +54,7 @@ def concatenate(arrays: Any, /, axis: int | None = 0, out: Any = None, **_: Any)
 
 @rule("append")
 def append(arr: Any, values: Any, axis: int | None = None) -> Links:
-    """The one, then the other."""
+    """The first array, then the second."""
     return concatenate([arr, values], axis)
 
 
@@ -94,7 +94,7 @@ _joining("dstack", lambda one: (*_of_two_axes(one), 1) if len(one) < 3 else one,
 
 @rule("block")
 def block(arrays: Any) -> Links:
-    """Nested lists of arrays: the innermost along the last axis, the next along the one before."""
+    """Nested lists of arrays: the innermost are joined along the last axis, the next along the axis before."""
 
     def depth(item: Any) -> int:
         return 1 + depth(item[0]) if isinstance(item, list) else 0
@@ -122,7 +122,7 @@ def block(arrays: Any) -> Links:
 
 @rule("array")
 def array(object: Any, *_: Any, **__: Any) -> Links:
-    """An array of an array is a copy; an array of a list of them, nested or not, a stack."""
+    """An array of an array is a copy; an array of a list of arrays, nested or not, is a stack."""
     if not isinstance(object, (list, tuple)):
         return [Link(object, Relation.identity(shape(object)))]
 

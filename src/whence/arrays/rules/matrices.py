@@ -1,4 +1,4 @@
-"""Linear algebra: within a matrix everything contributes to everything, but for the triangles of factorizations."""
+"""Rules for linear algebra: within a matrix every cell contributes to every result, except in triangular factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from whence.relation.codec import Part
 
 
 def batched(in_shape: Shape, core: int, out_core: Shape, batch: Shape | None = None) -> Relation:
-    """Every cell of the output's core from every cell of the input's last `core` axes; the axes before are a batch.
+    """Every cell of the output's core comes from every cell of the input's last `core` axes; the axes before are a
+    batch.
 
     >>> batched((5, 3, 3), 2, (3,)).backward([(4, 0)])
     Selection(shape=(5, 3, 3), 9 cells: [4, 0:3, 0:3])
@@ -33,7 +34,7 @@ def _core(a: Any) -> Shape:
 
 
 def _matrix(name: str, *cores: Any) -> None:
-    """A function of one matrix; each core says the shape of one output from the matrix's own."""
+    """Add a rule for a function of one matrix; each core returns the shape of one output, given that of the matrix."""
 
     @rule(name)
     def of_matrix(a: Any, *_: Any, **__: Any) -> Any:
@@ -53,7 +54,9 @@ _matrix("linalg.matrix_power", lambda n, m: (n, n))
 
 
 def factored(in_shape: Shape, out_core: Shape, *rows: Part | None) -> Relation:
-    """A factor of each matrix of a batch: rows over two axes of the output and two of the input."""
+    """Return the relation of a factor of each matrix of a batch: rows over two axes of the output and two of the
+    input.
+    """
     own = in_shape[:-2]
     axes = [len(own), len(own) + 1]
     return product((*own, *out_core), in_shape, [*_batch_factors(own, own), factor(axes, axes, rows)])
@@ -61,7 +64,7 @@ def factored(in_shape: Shape, out_core: Shape, *rows: Part | None) -> Relation:
 
 @rule("linalg.cholesky")
 def cholesky(a: Any, /, *, upper: bool = False) -> Links:
-    """Cell (i, j) of the lower factor from the triangle up to (j, j), and from its own row up to there."""
+    """Cell (i, j) of the lower factor comes from the triangle up to (j, j), and from its own row up to column j."""
     if upper:
         raise TypeError("an upper factor")
     n = shape(a)[-1]
@@ -71,7 +74,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Links:
 
 
 def _from_triangle(a: Any, out_core: Shape, upper: bool) -> Links:
-    """Every cell of the output from one triangle of the matrix."""
+    """Every cell of the output comes from one triangle of the matrix."""
     own, n = shape(a)[:-2], shape(a)[-1]
     half = row((0, n - 1), (0, n - 1, 0, 1, 0)) if upper else row((0, n - 1), (0, 0, 0, 0, 1))
     factors = [*_batch_factors(own, own), factor([], [len(own), len(own) + 1], [half])]
@@ -81,14 +84,14 @@ def _from_triangle(a: Any, out_core: Shape, upper: bool) -> Links:
 
 @rule("linalg.eigh")
 def eigh(a: Any, UPLO: str = "L") -> tuple[Links, ...]:
-    """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
+    """Eigenvalues and eigenvectors of a symmetric matrix come from one triangle."""
     n = shape(a)[-1]
     return tuple(_from_triangle(a, core, UPLO.upper() == "U") for core in ((n,), (n, n)))
 
 
 @rule("linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: str = "L") -> Links:
-    """The eigenvalues alone."""
+    """Eigenvalues come from one triangle."""
     return _from_triangle(a, (shape(a)[-1],), UPLO.upper() == "U")
 
 
@@ -100,7 +103,7 @@ def cond(x: Any, p: Any = None) -> Links:
 
 @rule("linalg.svd")
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """The singular values and both bases."""
+    """Singular values and both bases come from the whole matrix."""
     n, m = _core(a)
     small = min(n, m)
     cores = [(n, n if full_matrices else small), (small,), (m if full_matrices else small, m)]
@@ -110,8 +113,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 @rule("linalg.qr")
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and a triangular factor: column j of the one from the columns up to j, cell (i, j) of the other
-    from the columns up to i and column j."""
+    """Column j of the orthogonal factor comes from the columns up to j. Cell (i, j) of the triangular factor comes from
+    the columns up to i and from column j.
+    """
     n, m = _core(a)
     small = min(n, m)
     if mode in ("reduced", "r"):
@@ -129,13 +133,13 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def _above_diagonal(n: int, side: int) -> list[Part | None]:
-    """Column j for the cells above the diagonal of a square factor: its last row has none."""
+    """Column j for the cells above the diagonal of a square factor; its last row has none."""
     return [row((0, side - 2), (1, side - 1, 0, 1, 0), (0, n - 1), (0, 0, 1, 1, 1))]
 
 
 @rule("linalg.solve")
 def solve(a: Any, b: Any) -> Links:
-    """The whole matrix, and the same column of the right-hand side."""
+    """Each column of the solution comes from the whole matrix and the same column of the right-hand side."""
     vector = len(shape(b)) == 1
     n = shape(a)[-1]
     own = shape(b)[: len(shape(b)) - (1 if vector else 2)]
@@ -167,7 +171,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     columns = shape(b)[1:]
     solution = [Link(a, Relation.whole((m, *columns), (n, m))), Link(b, _same_column((m, *columns), shape(b)))]
     residual = int(np.prod(columns, dtype=int)) if columns else 1
-    full = n > m and np.linalg.matrix_rank(np.asarray(a)) == m  # else NumPy returns none
+    full = n > m and np.linalg.matrix_rank(np.asarray(a)) == m  # otherwise NumPy returns no residuals
     out = (residual,) if full else (0,)
     from_b = _same_column(out, shape(b)) if full and columns else Relation.whole(out, shape(b))
     residuals = [Link(a, Relation.whole(out, (n, m))), Link(b, from_b)]
@@ -175,7 +179,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 def _same_column(out_shape: Shape, in_shape: Shape) -> Relation:
-    """All rows of the same column."""
+    """Each output cell comes from all rows of the same column."""
     if len(in_shape) == 1:
         return Relation.whole(out_shape, in_shape)
     at = len(out_shape) - 1
@@ -185,7 +189,7 @@ def _same_column(out_shape: Shape, in_shape: Shape) -> Relation:
 
 @rule("linalg.norm", "linalg.vector_norm", "linalg.matrix_norm")
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Links:
-    """Every cell along the axes; without any, of the whole array."""
+    """Each result comes from every cell along the axes; without axes, from the whole array."""
     from whence.arrays.rules.reductions import reduced
 
     return [Link(x, reduced(shape(x), axis, keepdims))]
@@ -194,18 +198,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> L
 @rule("cov")
 def cov(m: Any, y: Any = None, rowvar: bool = True, *_: Any, fweights: Any = None, aweights: Any = None,
         **options: Any) -> Links:  # fmt: skip
-    """Two variables each: all observations of both, and all weights."""
+    """Each cell comes from all observations of its two variables, and all weights."""
     return _covariance(m, y, rowvar, fweights, aweights)
 
 
 @rule("corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, **options: Any) -> Links:
-    """The same cells as the covariance of the two."""
+    """The lineage is that of the covariance."""
     return _covariance(x, y, rowvar, None, None)
 
 
 def _covariance(m: Any, y: Any, rowvar: bool, *weights: Any) -> Links:
-    """The links of covariances, as of one matrix: a variable each row, an observation each column."""
+    """Link covariances as those of one matrix with a variable in each row and an observation in each column."""
     turned = [(m, not rowvar and len(shape(m)) == 2)]
     if y is not None:
         turned.append((y, not rowvar and len(shape(y)) == 2 and shape(y)[0] != 1))
@@ -214,7 +218,7 @@ def _covariance(m: Any, y: Any, rowvar: bool, *weights: Any) -> Links:
     n = sum(sides)
     out: Shape = (n, n) if n > 1 else ()
     if n > 1:
-        # Cell (i, j) sees the variables i and j: its row as the first one, and, off the diagonal, as the second.
+        # Cell (i, j) comes from the variables i and j: from row i and, off the diagonal, also from row j.
         rows = [
             row((0, n - 1), (0, n - 1), (0, 0, 0, 1, 1), (0, observations - 1)),
             row((1, n - 1), (0, -1, 0, 0, 1), (0, 0, 1, 1, 1), (0, observations - 1)),
@@ -230,7 +234,7 @@ def _covariance(m: Any, y: Any, rowvar: bool, *weights: Any) -> Links:
 
 
 def _as_rows(in_shape: Shape, turn: bool) -> Relation:
-    """A vector as a matrix of one row, a matrix as it is or transposed."""
+    """Return the relation of a vector to a matrix of one row, or of a matrix to itself or its transpose."""
     if turn:
         return product(in_shape[::-1], in_shape, [affine(1, 0, in_shape[0]), affine(0, 1, in_shape[1])])
     rows = (1,) * (2 - len(in_shape)) + in_shape
@@ -239,7 +243,7 @@ def _as_rows(in_shape: Shape, turn: bool) -> Relation:
 
 @rule("vander")
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Links:
-    """Each row from its own cell; the powers of zero are one, whatever the cell."""
+    """Each row comes from its own cell, except the column of zeroth powers, which is always one."""
     side, columns = shape(x)[0], shape(x)[0] if N is None else int(N)
     powers = (1, columns - 1) if increasing else (0, columns - 2)
     factors = [affine(0, 0, side), factor([1], [], [row(powers)])]

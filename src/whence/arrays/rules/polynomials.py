@@ -1,4 +1,4 @@
-"""Polynomials as arrays of coefficients, the highest power first (numpy) or last (numpy.polynomial)."""
+"""Rules for polynomials as arrays of coefficients, the highest power first (numpy) or last (numpy.polynomial)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _from_flat(relation: Relation, in_shape: Shape) -> Relation:
 
 
 def _by_power(arrays: tuple[Any, Any], *, at_end: bool) -> Links:
-    """Sums of coefficients, those of the same power at one place."""
+    """Link sums of coefficients, where coefficients of the same power are at the same index."""
     sides = [math.prod(shape(each)) for each in arrays]
     out = max(sides)
     links = []
@@ -33,13 +33,13 @@ def _by_power(arrays: tuple[Any, Any], *, at_end: bool) -> Links:
 
 @rule("polyadd", "polysub")
 def polyadd(a1: Any, a2: Any) -> Links:
-    """The coefficients of the same power; the lowest come last."""
+    """Each coefficient comes from those of the same power; the lowest power comes last."""
     return _by_power((a1, a2), at_end=True)
 
 
 @rule("polymul", values=True)
 def polymul(a1: Any, a2: Any) -> Links:
-    """A convolution; leading zeros, which NumPy drops, have no cell in the result."""
+    """A convolution; NumPy drops leading zeros, so they have no cell in the result."""
     links = []
     kept = [np.trim_zeros(np.atleast_1d(np.asarray(each)), "f") for each in (a1, a2)]
     if not all(map(len, kept)):
@@ -54,7 +54,7 @@ def polymul(a1: Any, a2: Any) -> Links:
 
 @rule("polyder")
 def polyder(p: Any, m: int = 1) -> Links:
-    """Each coefficient from its own, one power higher; the last ones are gone."""
+    """Each coefficient comes from that of the next higher power; the lowest ones disappear."""
     side = math.prod(shape(p))
     out = max(side - int(m), 0)
     if not out:
@@ -64,7 +64,7 @@ def polyder(p: Any, m: int = 1) -> Links:
 
 @rule("polyint")
 def polyint(p: Any, m: int = 1, k: Any = None) -> Links:
-    """Each coefficient from its own, one power lower; the last ones are constants of integration."""
+    """Each coefficient comes from that of the next lower power; the last ones are constants of integration."""
     if k is not None:
         raise TypeError("constants of integration")
     side = math.prod(shape(p))
@@ -73,7 +73,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Links:
 
 @rule("polyval")
 def polyval(p: Any, x: Any) -> Links:
-    """All coefficients, and the place; with none but a constant, the place does not matter."""
+    """Each value comes from all coefficients and its point; for a constant polynomial, the point does not matter."""
     links = [Link(p, Relation.whole(shape(x), shape(p)))]
     place = Relation.identity(shape(x)) if math.prod(shape(p)) > 1 else Relation.empty(shape(x), shape(x))
     return [*links, Link(x, place)]
@@ -81,7 +81,7 @@ def polyval(p: Any, x: Any) -> Links:
 
 @rule("poly")
 def poly(seq_of_zeros: Any) -> Links:
-    """The leading coefficient is one; all others come from all the zeros, or all of a matrix."""
+    """The leading coefficient is one; all others come from all roots, or from the whole matrix."""
     side = shape(seq_of_zeros)[0]
     found = [factor([0], [], [row((1, side))]), *(whole_in(i, n) for i, n in enumerate(shape(seq_of_zeros)))]
     return [Link(seq_of_zeros, product((side + 1,), shape(seq_of_zeros), found))]
@@ -89,7 +89,7 @@ def poly(seq_of_zeros: Any) -> Links:
 
 @rule("polyfit")
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Links:
-    """Every coefficient from all points; several columns of values have coefficients of their own."""
+    """Every coefficient comes from all points; each column of values has its own coefficients."""
     if full or cov or np.ndim(deg):
         raise TypeError("more than the coefficients")
     out = (int(deg) + 1, *shape(y)[1:])
@@ -99,11 +99,13 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     return links if w is None else [*links, Link(w, Relation.whole(out, shape(w)))]
 
 
-# --- what has no finer lineage than everything from everything
+# --- every result comes from every cell
 
 
 def _from_everything(function: Callable[..., Any]) -> None:
-    """A function that is run once more for the shapes of its results, all cells of which come from all arrays."""
+    """Add a rule that runs the function once more for the shapes of its results; all their cells come from all
+    arrays.
+    """
 
     def everything(*args: Any, **kwargs: Any) -> Any:
         operands = [each for each in (*args, *kwargs.values()) if isinstance(each, np.ndarray)]
@@ -124,13 +126,13 @@ for _function in (np.polydiv, np.roots, np.linalg.tensorinv, np.linalg.tensorsol
 
 
 def _add_family(module: Any, prefix: str) -> None:
-    """numpy.polynomial: the same functions for six families of polynomials, the lowest power first."""
+    """Add rules for one family of numpy.polynomial, which has the lowest power first."""
 
     def named(name: str) -> Any:
         return getattr(module, prefix + name)
 
     def values(x: Any, c: Any, tensor: bool = True) -> Links:
-        """All coefficients and the place; further axes of the coefficients are further polynomials."""
+        """Each value comes from all coefficients and its point."""
         if len(shape(c)) != 1:
             raise TypeError("several polynomials at once")
         return [Link(x, Relation.identity(shape(x))), Link(c, Relation.whole(shape(x), shape(c)))]

@@ -1,4 +1,4 @@
-"""Products: every one of them is a sum over labelled axes, as einsum writes them."""
+"""Rules for products: each is a sum over labelled axes, as in einsum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Labels = Sequence[Hashable]
 
 
 def labelled(out: Labels, into: Labels, sides: dict[Hashable, int], in_shape: Shape) -> Relation:
-    """One operand of a sum of products: equal labels are tied, labels that the output lacks are summed over.
+    """Return the relation to one operand of a sum of products: axes with equal labels share an index, and axes with
+    labels that the output lacks are summed over.
 
     >>> labelled("ik", "ij", {"i": 2, "j": 3, "k": 4}, (2, 3)).backward([(1, 0)])
     Selection(shape=(2, 3), 3 cells: [1, 0:3])
@@ -42,7 +43,7 @@ def _factors_of_labels(out: Labels, into: Labels, sides: dict[Hashable, int], in
 
 
 def contracted(out: Labels, *operands: tuple[Any, Labels]) -> Links:
-    """All operands of a sum of products."""
+    """Link all operands of a sum of products."""
     sides: dict[Hashable, int] = {}
     for array, labels in operands:
         for label, side in zip(labels, shape(array), strict=True):
@@ -51,12 +52,12 @@ def contracted(out: Labels, *operands: tuple[Any, Labels]) -> Links:
 
 
 def _batch(rank: int, core: int, most: int) -> list[Hashable]:
-    """Labels of the axes before the core ones, aligned at their end."""
+    """Return labels of the axes before the core axes, aligned at their end."""
     return [("batch", most - i) for i in range(rank - core, 0, -1)] if rank > core else []
 
 
 def _over_named_axes(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) -> Links:
-    """A product over axes that are named: of the operands with these axes last, and the result turned back."""
+    """Link a product over given axes: move them to the end, apply the rule, and move the axes of the result back."""
     named = [(each,) if isinstance(each, (int, np.integer)) else tuple(each) for each in axes]
     turns = [
         # mypy infers no type for a default.
@@ -75,7 +76,9 @@ def _over_named_axes(axes: Any, operands: tuple[Any, ...], rule_of: Callable[...
 
 @rule("matmul")
 def matmul(a: Any, b: Any, *, axes: Any = None, **more: Any) -> Links:
-    """Rows of the one, columns of the other; a vector is a matrix of one row, or of one column."""
+    """Each cell comes from a row of the first and a column of the second; a vector is a matrix of one row or one
+    column.
+    """
     if axes is not None and axes is not np._NoValue:
         return _over_named_axes(axes, (a, b), matmul)
     ranks = len(shape(a)), len(shape(b))
@@ -112,13 +115,15 @@ _gufunc("vecmat", "k", "kn", "n")
 
 @rule("linalg.matmul")
 def linalg_matmul(x1: Any, x2: Any, /) -> Links:
-    """The same product under its other name."""
+    """The same as matmul."""
     return matmul(x1, x2)
 
 
 @rule("dot")
 def dot(a: Any, b: Any, out: Any = None) -> Links:
-    """The last axis of the one with the last but one of the other; a product of scalars is element-wise."""
+    """Sum over the last axis of the first and the second-to-last of the second; a product with a scalar is
+    elementwise.
+    """
     first, second = shape(a), shape(b)
     if not first or not second:
         from whence.arrays.rules.elementwise import elementwise
@@ -134,7 +139,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Links:
 
 @rule("inner")
 def inner(a: Any, b: Any, /) -> Links:
-    """The last axes of both."""
+    """Sum over the last axes of both."""
     if not shape(a) or not shape(b):
         return dot(a, b)
     left = [("a", i) for i in range(len(shape(a)) - 1)]
@@ -144,7 +149,7 @@ def inner(a: Any, b: Any, /) -> Links:
 
 @rule("outer", "linalg.outer")
 def outer(a: Any, b: Any, /, out: Any = None) -> Links:
-    """Every cell of the one with every cell of the other, both flat."""
+    """Each cell comes from one cell of each operand, both flat."""
     n, m = math.prod(shape(a)), math.prod(shape(b))
     return [
         Link(a, product((n, m), shape(a), [affine(0, 0, n), whole_out(1, m)], in_view=(n,))),
@@ -154,13 +159,13 @@ def outer(a: Any, b: Any, /, out: Any = None) -> Links:
 
 @rule("vdot")
 def vdot(a: Any, b: Any, /) -> Links:
-    """All cells of both."""
+    """Sum over all cells of both."""
     return [Link(each, Relation.whole((), shape(each))) for each in (a, b)]
 
 
 @rule("tensordot", "linalg.tensordot")
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Links:
-    """The axes named are summed over, the others follow each other."""
+    """Sum over the given axes; the other axes follow each other."""
     left: list[Hashable] = [("a", i) for i in range(len(shape(a)))]
     right: list[Hashable] = [("b", i) for i in range(len(shape(b)))]
     if isinstance(axes, (int, np.integer)):
@@ -176,7 +181,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Links:
 
 @rule("kron")
 def kron(a: Any, b: Any) -> Links:
-    """Each axis of the output is cut in two: the outer index is the one's, the inner the other's."""
+    """Each axis of the output is split in two: the outer index belongs to the first operand, the inner to the
+    second.
+    """
     rank = max(len(shape(a)), len(shape(b)))
     ours, theirs = ((1,) * (rank - len(shape(each))) + shape(each) for each in (a, b))
     out_shape = tuple(n * m for n, m in zip(ours, theirs, strict=True))
@@ -191,7 +198,7 @@ def kron(a: Any, b: Any) -> Links:
 
 @rule("trace")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Links:
-    """The sum over a diagonal."""
+    """Sum over a diagonal."""
     from whence.arrays.rules.reductions import reduced
     from whence.arrays.rules.views import viewed
 
@@ -201,11 +208,11 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 @rule("linalg.trace")
 def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Links:
-    """The sum over the diagonal of the last two axes."""
+    """Sum over the diagonal of the last two axes."""
     return trace(x, offset, -2, -1)
 
 
-_CROSS = {  # (own length, the other's): which of its own components each output component uses
+_CROSS = {  # (own length, length of the other): the own components that each output component uses
     (3, 3): ((1, 2), (0, 2), (0, 1)),
     (2, 3): ((1,), (0,), (0, 1)),
     (3, 2): ((2,), (2,), (0, 1)),
@@ -214,7 +221,7 @@ _CROSS = {  # (own length, the other's): which of its own components each output
 
 @rule("cross", "linalg.cross")
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Links:
-    """Each component from the two other ones; vectors of two components have a product of their own."""
+    """Each component comes from the two other ones; the product of vectors of two components is a single number."""
     if axis is not None:
         axisa = axisb = axisc = axis
     axes = axis_of(axisa, len(shape(a))), axis_of(axisb, len(shape(b)))
@@ -251,7 +258,7 @@ def _factor_of_components(out: int, into: int, uses: tuple[tuple[int, ...], ...]
 
 @rule("einsum")
 def einsum(*operands: Any, **_: Any) -> Links:
-    """Labels as given; without an arrow, those that occur once, in order."""
+    """Labels as given; without an arrow, the output has the labels that occur once, in order."""
     text, *arrays = operands
     if not isinstance(text, str):
         raise TypeError("subscripts given as lists")
@@ -284,7 +291,7 @@ def _subscripts(term: str, rank: int) -> list[Hashable]:
 
 @rule("linalg.multi_dot")
 def multi_dot(arrays: Any, *, out: Any = None) -> Links:
-    """Rows of the first, columns of the last, all of those between."""
+    """Rows of the first array, columns of the last, and all cells of those between."""
     arrays = list(arrays)
     labels = [[("edge", i), ("edge", i + 1)] for i in range(len(arrays))]
     if len(shape(arrays[0])) == 1:

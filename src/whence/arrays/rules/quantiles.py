@@ -1,4 +1,4 @@
-"""Medians and quantiles: one or two cells of a lane, picked by their values."""
+"""Rules for medians and quantiles: one or two cells of each slice along the axes, selected by values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from whence.arrays.rules.reductions import reduced
 
 @rule("median", values=True)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
-    """The cell in the middle, or the two around it; all of the lane decided which."""
+    """The median comes from the middle cell or the two around it; the selection lineage is the whole slice."""
     _in_place(overwrite_input)
     return _quantiles(a, axis, keepdims, 0.5)
 
 
 @rule("nanmedian", values=True)
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
-    """The same among the cells that are numbers."""
+    """The same, without NaN."""
     _in_place(overwrite_input)
     return _quantiles(a, axis, keepdims, 0.5, among_numbers=True)
 
@@ -33,28 +33,28 @@ def _in_place(overwrite_input: bool) -> None:
 @rule("quantile", values=True)
 def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
-    """The one or two cells that the fraction falls between."""
+    """The quantile comes from the one or two cells around the fraction."""
     return _several(a, q, 1, axis, keepdims, method, overwrite_input, more, among_numbers=False)
 
 
 @rule("nanquantile", values=True)
 def nanquantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
-    """The same among the cells that are numbers."""
+    """The same, without NaN."""
     return _several(a, q, 1, axis, keepdims, method, overwrite_input, more, among_numbers=True)
 
 
 @rule("percentile", values=True)
 def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
-    """A quantile, in hundredths."""
+    """A quantile in percent."""
     return _several(a, q, 100, axis, keepdims, method, overwrite_input, more, among_numbers=False)
 
 
 @rule("nanpercentile", values=True)
 def nanpercentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
-    """The same among the cells that are numbers."""
+    """The same, without NaN."""
     return _several(a, q, 100, axis, keepdims, method, overwrite_input, more, among_numbers=True)
 
 
@@ -62,7 +62,7 @@ def _several(
     a: Any, q: Any, whole: int, axis: Any, keepdims: Any, method: str, overwrite: bool, more: dict[str, Any], *,
     among_numbers: bool,
 ) -> Links:  # fmt: skip
-    """Quantiles, and the fractions (of 1, or of 100) that were asked for: they weigh the two cells around each."""
+    """Link quantiles to the array, and to the fractions (of 1, or of 100), which weight the two cells around each."""
     if method != "linear" or more.get("weights") is not None or overwrite:
         raise TypeError("weights, a method other than linear, or overwrite_input")
     fractions = np.asarray(q, float) / whole
@@ -98,7 +98,8 @@ def _quantiles(a: Any, axis: Any, keepdims: Any, fraction: float, *, among_numbe
     missing = np.isnan(values)
     count = values.shape[-1] - missing.sum(axis=-1)
     if (missing.any() and not among_numbers) or not count.all():
-        return [Link(a, decided.relation), decided]  # a lane is NaN because of some cell; the whole lane is said
+        # The result is NaN because of some cell; the whole slice is recorded.
+        return [Link(a, decided.relation), decided]
     cells = numbered(in_shape).transpose([*kept, *axes]).reshape(values.shape)
     exact = fraction * (count - 1)
     picks = np.stack([np.floor(exact), np.ceil(exact)], axis=-1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Many cells into one along axes, and running totals."""
+"""Rules for reductions along axes, and running totals."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def running(in_shape: Shape, axis: int) -> Relation:
     "nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin",
 )  # fmt: skip
 def reduction(a: Any, axis: Axes = None, *_: Any, keepdims: Any = False, **more: Any) -> Links:
-    """Reductions to which every cell along the axes contributes: max and min compare them all."""
+    """Reductions to which every cell along the axes contributes; max and min compare all cells."""
     keep = keepdims is True or keepdims == 1
     links = [Link(a, reduced(shape(a), axis, keep))]
     out_shape = links[0].relation.out_shape
     if hasattr(initial := more.get("initial"), "shape"):
         links.append(Link(initial, broadcast(shape(initial), out_shape)))
-    if hasattr(mean := more.get("mean"), "shape"):  # of a variance
+    if hasattr(mean := more.get("mean"), "shape"):  # of np.var and np.std
         links.append(Link(mean, links[0].relation.compose(broadcast(shape(mean), shape(a)))))
     return links
 
 
 def reduced_at(a: Any, indices: Any, axis: int) -> Links:
-    """ufunc.reduceat: the cells from each index up to the next one; one cell, if the next is not behind it."""
+    """ufunc.reduceat: the cells from each index up to the next one; one cell, if the next index is not greater."""
     at, places = axis_of(axis, len(shape(a))), np.asarray(indices)
     ends = np.append(places[1:], shape(a)[at])
     width = np.maximum(ends - places, 1) - 1
@@ -72,7 +72,7 @@ def reduced_at(a: Any, indices: Any, axis: int) -> Links:
 
 @rule("average")
 def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
-    """The cells and their weights; the second output, if asked for, is the sum of the weights."""
+    """Each average comes from its cells and their weights; the optional second output is the sum of the weights."""
     relation = reduced(shape(a), axis, keepdims is True)
     values = [Link(a, relation)]
     sums: Links = []
@@ -83,7 +83,7 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
 
 
 def _weights(weights: Any, a: Any, axis: Axes) -> Relation:
-    """Weights of the averaged axes alone, as if they had been broadcast to the whole array."""
+    """Return the relation of weights that have only the averaged axes, broadcast to the whole array."""
     axes = [axis_of(each, len(shape(a))) for each in ([axis] if isinstance(axis, int) else list(axis or ()))]
     factors = [affine(i, axes.index(i), side) if i in axes else whole_out(i, side) for i, side in enumerate(shape(a))]
     return product(shape(a), shape(weights), factors)
@@ -91,7 +91,7 @@ def _weights(weights: Any, a: Any, axis: Axes) -> Relation:
 
 @rule("argmax", "argmin", "nanargmax", "nanargmin")
 def argument(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Links:
-    """An index is not a cell's value: every cell along the axis decided which it is."""
+    """An index is not a cell's value: every cell along the axis is selection lineage."""
     return [Link(a, reduced(shape(a), axis, keepdims is True), "selection")]
 
 
@@ -103,7 +103,7 @@ def cumulative(a: Any, axis: int | None = None, *_: Any, **__: Any) -> Links:
 
 @rule("cumulative_sum", "cumulative_prod")
 def cumulative_of(x: Any, /, *, axis: int | None = None, include_initial: bool = False, **_: Any) -> Links:
-    """Running totals, as the array API names them."""
+    """Running totals, as named in the array API."""
     total = _cumulative(shape(x), 0 if axis is None and len(shape(x)) == 1 else axis)
     if not include_initial:
         return [Link(x, total)]
@@ -125,7 +125,7 @@ def _cumulative(in_shape: Shape, axis: int | None) -> Relation:
 
 @rule("trapezoid", "trapz")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Links:
-    """Every cell along the axis; a lane of one cell has no area, and comes from nothing."""
+    """Every cell along the axis contributes; a slice of one cell has no area, and no lineage."""
     axis = axis_of(axis, len(shape(y)))
     out_shape = (*shape(y)[:axis], *shape(y)[axis + 1 :])
     relation = reduced(shape(y), axis) if shape(y)[axis] > 1 else Relation.empty(out_shape, shape(y))

@@ -1,6 +1,6 @@
-"""Lineage that follows from the values: which cells were picked, sorted or compared.
+"""Rules for lineage that depends on values: which cells were selected, sorted or compared.
 
-The picked cell is the value's origin; what the choice was made from is a link of kind "selection".
+The selected cell is value lineage; the cells that the choice was based on are links of kind "selection".
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from whence.relation.codec import Part
 
 
 def _restricted(in_shape: Shape, chosen: Any) -> Relation:
-    """An operand, broadcast, at the cells that were chosen."""
+    """Return the relation of an operand, broadcast, restricted to the chosen cells."""
     sources = np.broadcast_to(numbered(in_shape), chosen.shape)
     return moved(np.where(chosen, sources, -1), in_shape)
 
 
 def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
-    """What decided which cell comes k-th, of those that a mask picks: the mask up to there, and nothing behind it.
+    """Return the selection lineage of the k-th cell that a mask selects: the mask up to that cell.
 
-    `picked` are the flat places where the mask holds; `rest` the axes that come along with each.
+    `picked` are the flat indices where the mask is true; `rest` are the axes of each selected part.
 
     >>> up_to(np.array([1, 4]), (5,)).to_array().tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]
@@ -59,7 +59,7 @@ def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
 
 @rule("where", values=True)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """Each cell from the one or the other; the condition decided."""
+    """Each cell comes from `x` or `y`; the condition is selection lineage."""
     if x is None:
         return nonzero(condition)
     out_shape = np.broadcast_shapes(shape(condition), shape(x), shape(y))
@@ -73,7 +73,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @rule("select", values=True)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Links:
-    """The first condition that holds picks the choice."""
+    """The first condition that is true selects the choice."""
     conditions, choices = list(condlist), list(choicelist)
     out_shape = np.broadcast_shapes(*(shape(each) for each in (*conditions, *choices, default)))
     left = np.ones(out_shape, bool)
@@ -88,7 +88,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Links:
 
 @rule("choose", values=True)
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Links:
-    """An array of numbers picks among the choices."""
+    """An array of indices selects among the choices."""
     choices = list(choices)
     out_shape = np.broadcast_shapes(shape(a), *(shape(each) for each in choices))
     picks = np.broadcast_to(np.choose(np.asarray(a), range(len(choices)), mode=mode), out_shape)
@@ -97,7 +97,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Links:
 
 
 def arranged(in_shape: Shape, order: Any, axis: int) -> Relation:
-    """Cells of each lane in an order given for it, which may be overwritten.
+    """Return the relation of slices along an axis to their cells in the given order. `order` may be overwritten.
 
     >>> arranged((2, 3), np.array([[2, 0, 1], [0, 1, 2]]), 1).backward([(0, 1)])
     Selection(shape=(2, 3), 1 cell: [0, 0])
@@ -108,7 +108,7 @@ def arranged(in_shape: Shape, order: Any, axis: int) -> Relation:
 
 
 def _is_scattered(lanes: Any) -> bool:
-    """Whether neighbours in some of the lanes come from cells that are far from each other."""
+    """Whether neighbours in a sample of the slices come from cells that are far from each other."""
     side = lanes.shape[-1]
     some = lanes.reshape(-1, side)[: max(1, SAMPLE // side)]
     sources = some + side * np.arange(len(some))[:, None]
@@ -116,7 +116,7 @@ def _is_scattered(lanes: Any) -> bool:
 
 
 def stable_order(values: Any, axis: int) -> Any:
-    """What np.argsort gives if it is to keep the order of equal values; of many that differ it takes half the time.
+    """Return np.argsort with kind="stable". If there are many values and all differ, it takes half the time.
 
     >>> stable_order(np.array([[2.0, 1.0, 2.0]]), 1).tolist()
     [[1, 0, 2]]
@@ -129,9 +129,9 @@ def stable_order(values: Any, axis: int) -> Any:
 
 
 def _increases(lanes: Any, order: Any) -> bool:
-    """Whether each value of a lane, in this order, is greater than the one before; a NaN is not."""
+    """Whether the values of each slice, in this order, strictly increase; False if there is a NaN."""
     lanes, order = lanes.reshape(-1, lanes.shape[-1]), order.reshape(-1, order.shape[-1])
-    step = max(1, 4 * SAMPLE // lanes.shape[-1])  # some lanes at a time, which stay in the cache
+    step = max(1, 4 * SAMPLE // lanes.shape[-1])  # some slices at a time, which stay in the cache
     pieces = (slice(start, start + step) for start in range(0, len(lanes), step))
     sorted_ = (np.take_along_axis(lanes[some], order[some], -1) for some in pieces)
     return all(bool((each[:, 1:] > each[:, :-1]).all()) for each in sorted_)
@@ -139,7 +139,7 @@ def _increases(lanes: Any, order: Any) -> bool:
 
 @rule("sort", values=True)
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, **_: Any) -> Links:
-    """Each lane in the order of its values; equal values stay in the order they had."""
+    """Each slice is ordered by its values; equal values keep their order."""
     flat = axis is None
     at = 0 if axis is None else axis_of(axis, len(shape(a)))
     values = np.asarray(a).ravel() if flat else np.asarray(a)
@@ -156,7 +156,7 @@ def _unflat(relation: Relation, in_shape: Shape) -> Relation:
 
 @rule("argsort", "argpartition")
 def argsort(a: Any, *args: Any, axis: int | None = -1, **_: Any) -> Links:
-    """Indices: the whole lane decided them, and they hold no cell's value."""
+    """Indices: the whole slice is selection lineage, and there is no value lineage."""
     if args and len(args) > 1:
         raise TypeError("an axis by position")
     values = shape(a) if axis is not None else (math.prod(shape(a)),)
@@ -166,7 +166,7 @@ def argsort(a: Any, *args: Any, axis: int | None = -1, **_: Any) -> Links:
 
 @rule("lexsort")
 def lexsort(keys: Any, axis: int = -1) -> Links:
-    """Indices: the whole lane of every key decided them."""
+    """Indices: the whole slice of every key is selection lineage."""
     if hasattr(keys, "shape"):
         raise TypeError("keys in one array")
     lanes = [shape(each) for each in keys]
@@ -176,7 +176,7 @@ def lexsort(keys: Any, axis: int = -1) -> Links:
 
 @rule("partition", values=True)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None) -> Links:
-    """Where each cell of a lane went."""
+    """Each cell comes from the cell that was moved there."""
     flat = axis is None
     at = 0 if axis is None else axis_of(axis, len(shape(a)))
     values = np.asarray(a).ravel() if flat else np.asarray(a)
@@ -191,13 +191,13 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect"
 
 
 EXTREMES = {np.max: np.argmax, np.amax: np.argmax, np.min: np.argmin, np.amin: np.argmin}
-"""Reductions that have a winner, and what finds it."""
+"""Reductions that select one cell, and the functions that find it."""
 
 
 def winner(
     function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any
 ) -> tuple[Links, ...]:
-    """The maximum or minimum as coming from the first cell that attains it; all of the lane decided which."""
+    """Link a maximum or minimum to the first cell that attains it; the whole slice is selection lineage."""
     from whence.arrays.rules.reductions import reduced
 
     in_shape = shape(a)
@@ -215,14 +215,14 @@ def winner(
 
 @rule("extract", values=True)
 def extract(condition: Any, arr: Any) -> Links:
-    """The cells where the condition holds, in a row."""
+    """The cells where the condition is true, flat."""
     picked = np.flatnonzero(np.asarray(condition))
     return [Link(arr, moved(picked, shape(arr))), Link(condition, up_to(picked, shape(condition)), "selection")]
 
 
 @rule("nonzero", values=True)
 def nonzero(a: Any) -> tuple[Links, ...]:
-    """Indices only: the cells up to this one decided which it is."""
+    """Indices only: the cells up to this one are selection lineage."""
     decided = up_to(np.flatnonzero(np.asarray(a)), shape(a))
     return tuple([Link(a, decided, "selection")] for _ in shape(a))
 
@@ -235,13 +235,13 @@ def flatnonzero(a: Any) -> Links:
 
 @rule("argwhere", values=True)
 def argwhere(a: Any) -> Links:
-    """The same, an index a row."""
+    """The same, with one index in each row."""
     return [Link(a, up_to(np.flatnonzero(np.asarray(a)), shape(a), (len(shape(a)),)), "selection")]
 
 
 @rule("take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Links:
-    """Cells of each lane by indices given for it."""
+    """Cells of each slice at the given indices."""
     view = shape(arr) if axis is not None else (math.prod(shape(arr)),)
     at = 0 if axis is None else axis
     found = moved(np.take_along_axis(numbered(view), np.asarray(indices), at), view)
@@ -250,7 +250,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Links:
 
 @rule("interp", values=True)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Links:
-    """Between two points: both, and the place asked for; at a point, beyond the ends: one value alone."""
+    """A value comes from the two points around it and from x; outside of the points, from one value alone."""
     if period is not None:
         raise TypeError("a period")
     at, points = np.asarray(x, float), np.asarray(xp, float)
@@ -278,7 +278,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _from_chosen(chosen: Any) -> Relation:
-    """One number, at the cells that were chosen."""
+    """Return the relation to a single number, restricted to the chosen cells."""
     return moved(np.where(chosen, 0, -1), ())
 
 
@@ -288,13 +288,13 @@ def _from_pairs(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relatio
 
 
 def _ends(inside: Any, below: Any, left: Any, right: Any) -> Any:
-    """Where the lower point counts: inside, and beyond an end whose value is not given."""
+    """Where the lower point is used: inside, and outside of an end for which no value is given."""
     return inside | (below & (left is None)) | (~inside & ~below & (right is None))
 
 
 @rule("searchsorted", values=True)
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Links:
-    """An index into the sorted array: both decided it."""
+    """An index into the sorted array: both arrays are selection lineage."""
     out = shape(v)
     order = [] if sorter is None else [Link(sorter, Relation.whole(out, shape(sorter)), "selection")]
     return [Link(a, Relation.whole(out, shape(a)), "selection"), Link(v, Relation.identity(out), "selection"), *order]
@@ -302,7 +302,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Link
 
 @rule("unwrap")
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586) -> Links:
-    """Each cell, and every jump before it."""
+    """Each cell comes from itself and all cells before it."""
     from whence.arrays.rules.reductions import running
 
     return [Link(p, running(shape(p), axis_of(axis, len(shape(p)))))]
@@ -310,16 +310,16 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283
 
 @rule("put_along_axis", "put", "place", "copyto", "putmask", "fill_diagonal")
 def in_place(*_: Any, **__: Any) -> Links:
-    """Functions that write into their first argument are no rule of an output."""
+    """Functions that write into their first argument have no output, so there is no rule."""
     raise TypeError("a function that writes into its argument")
 
 
 def masked(in_shape: Shape, mask: Any) -> Relation:
-    """a[mask]: the cells where a mask of the array's first axes holds."""
+    """a[mask]: the cells where a mask over the array's first axes is true."""
     full: Ints = numbered(in_shape)[np.asarray(mask, bool)]
     return moved(full, in_shape)
 
 
 def picked(in_shape: Shape, key: Any) -> Relation:
-    """Integer-array and mixed indexing."""
+    """Indexing with integer arrays, alone or mixed with other indices."""
     return moved(np.asarray(numbered(in_shape)[key]), in_shape)

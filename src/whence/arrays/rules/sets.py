@@ -1,4 +1,4 @@
-"""Arrays as sets of values: a value of the result comes from every cell that holds it."""
+"""Rules for arrays as sets of values: a value of the result comes from every cell that equals it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.relation import Relation
 
 
 def holding(values: Any, array: Any) -> Relation:
-    """Each of the sorted distinct values from the cells of the array that hold it.
+    """Each of the sorted distinct values comes from the cells of the array that equal it.
 
     >>> holding(np.array([1.0, 3.0]), np.array([3.0, 1.0, 2.0, 3.0])).to_array().tolist()
     [[0, 1], [1, 0], [1, 3]]
@@ -26,12 +26,12 @@ def holding(values: Any, array: Any) -> Relation:
 
 
 def _decided_by_all(out_shape: Shape, *arrays: Any) -> Links:
-    """All cells decided which values there are, and where."""
+    """Link all cells as selection lineage: they determine which values there are, and in which order."""
     return [Link(each, Relation.whole(out_shape, shape(each)), "selection") for each in arrays]
 
 
 def _distinct(ar: Any) -> tuple[Links, Links, Links, Links]:
-    """The links of the values, their first places, the place of each cell's value among them, and their counts."""
+    """Return the links of the values, of their first indices, of the inverse, and of their counts."""
     values, inverse = np.unique(np.asarray(ar), return_inverse=True)
     found = linked(inverse.ravel(), np.arange(inverse.size), values.shape, shape(ar))
     whole = _decided_by_all(values.shape, ar)
@@ -42,7 +42,7 @@ def _distinct(ar: Any) -> tuple[Links, Links, Links, Links]:
 @rule("unique", values=True)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:  # fmt: skip
-    """Each distinct value, or with an axis each distinct part along it, from all that equal it."""
+    """Each distinct value, or with an axis each distinct slice, comes from all that equal it."""
     if not equal_nan and np.isnan(np.asarray(ar)).any():
         raise TypeError("NaNs that differ")
     chosen = (True, return_index, return_inverse, return_counts)
@@ -66,7 +66,7 @@ def _unique_of_parts(ar: Any, axis: int) -> Links:
 
 @rule("unique_values", values=True)
 def unique_values(x: Any, /) -> Links:
-    """The values alone, in the order in which NumPy finds them."""
+    """The values alone, in the order in which NumPy returns them."""
     values = np.unique_values(np.asarray(x))
     order = np.argsort(values, kind="stable")
     found = holding(values[order], x)
@@ -76,7 +76,7 @@ def unique_values(x: Any, /) -> Links:
 
 @rule("unique_all", values=True)
 def unique_all(x: Any, /) -> tuple[Links, ...]:
-    """Values, places, inverse and counts."""
+    """Values, first indices, inverse and counts."""
     return _distinct(x)
 
 
@@ -88,7 +88,7 @@ def unique_counts(x: Any, /) -> tuple[Links, ...]:
 
 @rule("unique_inverse", values=True)
 def unique_inverse(x: Any, /) -> tuple[Links, ...]:
-    """Values and the place of each cell's value among them."""
+    """Values and inverse."""
     return _distinct(x)[::2]
 
 
@@ -110,12 +110,12 @@ for _name in ("intersect1d", "setdiff1d", "setxor1d", "union1d"):
 
 @rule("isin")
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Links:
-    """Each cell, and all that it is looked for among."""
+    """Each cell comes from itself and all test elements."""
     out = shape(element)
     return [Link(element, Relation.identity(out)), Link(test_elements, Relation.whole(out, shape(test_elements)))]
 
 
 @rule("array_equal", "array_equiv", "allclose")
 def compared(a1: Any, a2: Any, *_: Any, **__: Any) -> Links:
-    """One answer from all cells of both."""
+    """One result from all cells of both."""
     return [Link(each, Relation.whole((), shape(each))) for each in (a1, a2)]

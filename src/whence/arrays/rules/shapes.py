@@ -1,4 +1,4 @@
-"""The same cells under another shape, repeated, rolled, padded, in triangles."""
+"""Rules for functions that reshape, repeat, roll, pad, take triangles of, or delete parts of an array."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from whence.relation.codec import Part
 
 
 def reshaped(in_shape: Shape, out_shape: Shape) -> Relation:
-    """The same cells in row-major order: both sides flat, one row.
+    """The same cells in row-major order: one row over flat views of both sides.
 
     >>> reshaped((4, 6), (3, 8)).backward([(1, 0)])
     Selection(shape=(4, 6), 1 cell: [1, 2])
@@ -44,7 +44,7 @@ def reshaped(in_shape: Shape, out_shape: Shape) -> Relation:
 
 @rule("reshape")
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Links:
-    """Row-major by two flat views; column-major by transposes of both sides."""
+    """Row-major by two flat views; column-major by transposing both sides."""
     before = tuple(np.shape(a)) if not hasattr(a, "shape") else tuple(a.shape)
     after = np.broadcast_to(np.zeros(()), before).reshape(shape).shape if 0 in before else _resolved(before, shape)
     if (letter := order_of(order)) == "C" or (letter == "A" and not (hasattr(a, "flags") and a.flags.fnc)):
@@ -70,7 +70,7 @@ def _resolved(before: Shape, after: Any) -> Shape:
 
 @rule("ravel")
 def ravel(a: Any, order: str = "C") -> Links:
-    """The flat array; the orders A and K follow from how it lies in memory."""
+    """The flat array; the orders A and K depend on the memory layout."""
     size, letter = (math.prod(shape(a)),), order_of(order)
     if letter in ("C", "F") or not hasattr(a, "strides"):
         return reshape(a, size, letter if letter in ("C", "F") else "C")
@@ -80,7 +80,7 @@ def ravel(a: Any, order: str = "C") -> Links:
 
 @rule("repeat")
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Links:
-    """Each cell several times; counts that differ are given as an array."""
+    """Each cell is repeated; an array gives a separate count for each."""
     in_shape = shape(a)
     view = (math.prod(in_shape),) if axis is None else in_shape
     at = 0 if axis is None else axis_of(axis, len(in_shape))
@@ -99,7 +99,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Links:
 
 @rule("tile")
 def tile(A: Any, reps: Any) -> Links:
-    """The array side by side with itself: each axis cut into (repeats, side)."""
+    """The array next to itself: each axis is split into (repeats, side)."""
     times = tuple(int(r) for r in np.atleast_1d(np.asarray(reps)))
     in_shape = shape(A)
     rank = max(len(times), len(in_shape))
@@ -115,7 +115,7 @@ def tile(A: Any, reps: Any) -> Links:
 
 @rule("roll")
 def roll(a: Any, shift: Any, axis: Any = None) -> Links:
-    """Two pieces an axis: what stays behind, and what comes around."""
+    """Two ranges for each axis: the cells that move up, and those that wrap around."""
     in_shape = shape(a)
     if axis is None:
         size = math.prod(in_shape)
@@ -138,7 +138,7 @@ def _rolled_axis(at: int, side: int, shift: int) -> Factor:
 
 @rule("pad")
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Links:
-    """In the middle the array; around it nothing, its edge, or the array again."""
+    """The array in the middle; the padding comes from nothing, from the edge, or from other cells of the array."""
     in_shape = shape(array)
     widths = _pad_widths(pad_width, len(in_shape))
     out_shape = tuple(side + before + after for side, (before, after) in zip(in_shape, widths, strict=True))
@@ -155,7 +155,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> L
 
 
 def _padding_from(in_shape: Shape, widths: list[tuple[int, int]], constants: Shape) -> Relation:
-    """Where each constant went: NumPy is asked, because at the corners the last axis counts."""
+    """Return the relation to the constants; np.pad decides, because at corners the last axis wins."""
     each = np.broadcast_to(numbered(constants), (len(in_shape), 2))
     return moved(np.pad(np.full(in_shape, -1), widths, constant_values=each), constants)
 
@@ -180,7 +180,7 @@ def _padded(at: int, side: int, width: tuple[int, int], mode: Any) -> Factor:
 
 @rule("diag")
 def diag(v: Any, k: int = 0) -> Links:
-    """A matrix's diagonal, or a vector on the diagonal of a matrix: the tie that is not a square."""
+    """A matrix's diagonal, or a vector on the diagonal of a matrix, where both output axes follow the input."""
     in_shape = shape(v)
     if len(in_shape) == 2:
         from whence.arrays.rules.views import viewed
@@ -204,18 +204,18 @@ def _on_diagonal(in_shape: Shape, side: int, k: int) -> Relation:
 
 @rule("tril")
 def tril(m: Any, k: int = 0) -> Links:
-    """The cells that stay come from themselves, the zeros from nothing."""
+    """The remaining cells come from themselves, the zeros from nothing."""
     return [Link(m, _triangle_kept(shape(m), k, lower=True))]
 
 
 @rule("triu")
 def triu(m: Any, k: int = 0) -> Links:
-    """The cells that stay come from themselves, the zeros from nothing."""
+    """The remaining cells come from themselves, the zeros from nothing."""
     return [Link(m, _triangle_kept(shape(m), k, lower=False))]
 
 
 def _triangle_kept(in_shape: Shape, k: int, *, lower: bool) -> Relation:
-    if len(in_shape) < 2:  # NumPy takes a vector for each row of a square
+    if len(in_shape) < 2:  # NumPy repeats a vector as each row of a square
         side = in_shape[0]
         square = (side, side)
         spread = product(square, in_shape, [whole_out(0, side), affine(1, 0, side)])
@@ -244,7 +244,7 @@ def _triangle_kept(in_shape: Shape, k: int, *, lower: bool) -> Relation:
 
 @rule("resize")
 def resize(a: Any, new_shape: Any) -> Links:
-    """The flat array again and again until the shape is full."""
+    """The flat array, repeated until the shape is full."""
     in_shape, size = shape(a), math.prod(shape(a))
     out_shape = tuple(int(side) for side in np.atleast_1d(new_shape))
     total = math.prod(out_shape)
@@ -259,16 +259,16 @@ def resize(a: Any, new_shape: Any) -> Links:
 
 @rule("take")
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Links:
-    """Cells picked by index arrays given as such."""
+    """Cells selected by an array of indices."""
     in_shape, chosen = shape(a), np.asarray(indices)
     view = (math.prod(in_shape),) if axis is None else in_shape
     at = 0 if axis is None else axis_of(axis, len(in_shape))
-    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload] # any text
+    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload] # any string
     return [Link(a, _picked(in_shape, view, at, picked))]
 
 
 def _picked(in_shape: Shape, view: Shape, at: int, picked: Any) -> Relation:
-    """a[..., picked, ...] at one axis of a view of the input."""
+    """Return the relation of a[..., picked, ...] along one axis of a view of the input."""
     flat = picked.ravel()
     middle = (*view[:at], len(flat), *view[at + 1 :])
     out_shape = (*view[:at], *picked.shape, *view[at + 1 :])
@@ -284,13 +284,13 @@ def _picked(in_shape: Shape, view: Shape, at: int, picked: Any) -> Relation:
 
 @rule("compress")
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Links:
-    """Cells picked by a mask given as such."""
+    """Cells selected by a mask."""
     return take(a, np.flatnonzero(condition), axis)
 
 
 @rule("delete")
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Links:
-    """What is left, in order."""
+    """The remaining cells, in order."""
     in_shape = shape(arr)
     view = (math.prod(in_shape),) if axis is None else in_shape
     at = 0 if axis is None else axis_of(axis, len(in_shape))
@@ -300,7 +300,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Links:
 
 @rule("trim_zeros", values=True)
 def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Links:
-    """Which cells are left is up to the values."""
+    """Which cells remain depends on the values."""
     from whence.arrays.rules.views import viewed
 
     at = numbered(shape(filt))
@@ -321,7 +321,7 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Links:
 
 @rule("insert")
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Links:
-    """Found by inserting numbered cells: where both end up follows from the indices alone."""
+    """Insert flat indices with NumPy to see where the cells of both arrays go: that depends only on the indices."""
     in_shape, size = shape(arr), math.prod(shape(arr))
     new = numbered(shape(values)) + size
     placed_all = np.insert(numbered(in_shape), obj, new, axis)

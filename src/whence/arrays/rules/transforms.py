@@ -1,4 +1,4 @@
-"""Fourier transforms: within a lane everything contributes to everything."""
+"""Rules for Fourier transforms: within each slice along the axis, every cell contributes to every result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from whence.relation import Relation
 
 
 def transformed(in_shape: Shape, axes: Sequence[int], sides: Sequence[int], used: Sequence[int]) -> Relation:
-    """Lane by lane along several axes: each takes `used` cells of the input and has `sides` of the output."""
+    """Compose transforms along several axes: each reads `used` cells of the input and makes `sides` cells of the
+    output.
+    """
     found = Relation.identity(in_shape)
     for axis, side, some in zip(axes, sides, used, strict=True):
         found = lane(found.out_shape, axis, side, some).compose(found)
@@ -20,7 +22,9 @@ def transformed(in_shape: Shape, axes: Sequence[int], sides: Sequence[int], used
 
 
 def _fft(name: str, side: Any, used: Any) -> None:
-    """`side` and `used` say, from the length given (or the axis' own), how long the output is and what is read."""
+    """Add rules; `side` and `used` return the length of the output and of the part that is read, from n and the axis
+    length.
+    """
 
     @rule(f"fft.{name}")
     def along_one(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Links:
@@ -46,7 +50,7 @@ def _add_rule_over_axes(name: str, default: Any) -> None:
 
 
 def _real(name: str, default: Any) -> None:
-    """Real transforms over several axes: the last one is cut in half, forth or back."""
+    """Add a rule for a real transform over several axes: the last axis is halved, or restored."""
     back = name.startswith("i")
 
     @rule(f"fft.{name}")
@@ -73,7 +77,7 @@ _fft("ihfft", lambda n, own: (n or own) // 2 + 1, lambda n, own: n or own)
 
 @rule("fft.fftshift")
 def fftshift(x: Any, axes: Any = None) -> Links:
-    """Rolled by half of each axis."""
+    """Roll by half of each axis."""
     from whence.arrays.rules.shapes import roll
 
     found = axes_of(axes, len(shape(x)))
@@ -82,7 +86,7 @@ def fftshift(x: Any, axes: Any = None) -> Links:
 
 @rule("fft.ifftshift")
 def ifftshift(x: Any, axes: Any = None) -> Links:
-    """Rolled back."""
+    """Roll back by half of each axis."""
     from whence.arrays.rules.shapes import roll
 
     found = axes_of(axes, len(shape(x)))

@@ -1,4 +1,4 @@
-"""Functions that return a view: the strides of the result say which cell went where."""
+"""Rules for functions that return a view: the strides of the result show where each cell went."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from whence.relation import Relation
 View = Callable[[Any], Any]
 
 MOST_ROWS = 64
-"""The most cells of a window that is written as one row per cell."""
+"""The most cells of a window that is stored as one row for each cell."""
 
 MOST_CELLS = 1 << 22
-"""The most cells of a view without a simple form, which is followed cell by cell."""
+"""The most cells of a view without a simple form, because it is followed cell by cell."""
 
 
 def viewed(in_shape: Shape, view: View) -> Relation:
-    """The relation of a function that only ever returns a view of its argument.
+    """Return the relation of a function that always returns a view of its argument.
 
-    The function is run once for each axis, on an array that holds every cell's index on that axis and takes the
-    memory of the axis alone (all other strides are zero). The strides of the view are then the index as a linear
-    function of the view's own indices.
+    The function is called once for each axis, on an array whose cells are their index along that axis, with all other
+    strides zero. The strides of the view then give the index as a linear function of the view's own indices.
 
     >>> viewed((4, 6), lambda x: x[::-1, 1::2]).backward([(0, 1)])
     Selection(shape=(4, 6), 1 cell: [3, 3])
@@ -74,13 +73,13 @@ def _rows_of_windows(out_shape: Shape, windows: list[tuple[int, int, dict[int, i
 
 
 def _shorter(out_shape: Shape, steps: dict[int, int]) -> list[int]:
-    """The axes that run along one of the input's, but for the longest."""
+    """Return the axes that follow the same input axis, except the longest."""
     longest = max(steps, key=lambda k: out_shape[k])
     return [k for k in steps if k != longest]
 
 
 def _window(out_shape: Shape, axis: int, start: int, steps: dict[int, int]) -> Factor:
-    """Several axes that run along one of the input's: a row for each index on the shorter ones."""
+    """Make a factor of several axes that follow one input axis: one row for each index of the shorter ones."""
     shorter = _shorter(out_shape, steps)
     (longest,) = (k for k in steps if k not in shorter)
     rows = []
@@ -92,7 +91,7 @@ def _window(out_shape: Shape, axis: int, start: int, steps: dict[int, int]) -> F
 
 
 def _from_cell_numbers(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
-    """The relation of a view of which several axes run along one of the input's: windows."""
+    """Return the relation of a view with several axes along one input axis (windows), from flat indices."""
     if math.prod(out_shape) > MOST_CELLS:
         raise NoRule(f"a view of {math.prod(out_shape):,} cells, with several axes along one input axis is too large")
     return moved(view(numbered(in_shape)), in_shape)
@@ -122,7 +121,7 @@ for _name in (
 
 
 def _returning_views(name: str) -> None:
-    """Functions that cut an array into views of its pieces."""
+    """Add a rule for a function that splits an array into views of its parts."""
     function = named(name)
     if function is None:
         return
@@ -142,7 +141,7 @@ for _name in ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"):
 
 
 def _each_its_own(name: str) -> None:
-    """Functions of several arrays that return a view of each."""
+    """Add a rule for a function of several arrays that returns a view of each."""
     function = named(name)
     if function is None:
         return
@@ -184,7 +183,7 @@ def ix_(*args: Any) -> tuple[Links, ...]:
 
 @rule("lib.stride_tricks.as_strided")
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Links:
-    """Strides count bytes, so they are followed over the numbers of cells laid out in memory as the array is."""
+    """Strides are in bytes, so they are applied to an array of flat indices with the same memory layout."""
     if not hasattr(x, "strides"):
         raise TypeError("what is not an array")
     after: Shape = x.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
@@ -206,14 +205,14 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
 
 
 def _reach(shape: Shape, steps: Any) -> tuple[int, int]:
-    """The first and the last place, counted from that of the first cell."""
+    """Return the lowest and highest offset from the first cell."""
     ends = [(side - 1) * step for side, step in zip(shape, steps, strict=True)]
     return sum(min(each, 0) for each in ends), sum(max(each, 0) for each in ends)
 
 
 @rule("meshgrid")
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = "xy") -> tuple[Links, ...]:
-    """Each grid is a view of its own axis."""
+    """Each grid is a view along its own axis."""
     sides: list[Shape] = [(math.prod(shape(x)),) for x in xi]
     options = {"copy": False, "sparse": sparse, "indexing": indexing}
     return tuple(
@@ -223,7 +222,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = 
 
 
 def _from_flat(in_shape: Shape, relation: Relation) -> Relation:
-    """A relation from the flat form of an input, as one from the input itself."""
+    """Turn a relation to the flat input into a relation to the input itself."""
     from whence.arrays.rules.shapes import reshaped
 
     return relation if len(in_shape) == 1 else relation.compose(reshaped(in_shape, relation.in_shape))
@@ -233,5 +232,5 @@ def indexed(in_shape: Shape, key: Any) -> Relation:
     """Basic indexing: integers, slices, None and the ellipsis."""
     full = key if isinstance(key, tuple) else (key,)
     if not any(each is Ellipsis for each in full):
-        full = (*full, Ellipsis)  # so that a view comes back even where every axis is given an integer
+        full = (*full, Ellipsis)  # so that the result is a view even if every axis has an integer
     return viewed(in_shape, lambda x: x[full])

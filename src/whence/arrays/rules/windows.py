@@ -1,4 +1,4 @@
-"""Each output cell from a few neighbours: differences, gradients, convolutions."""
+"""Rules for functions of a few neighbours: differences, gradients, convolutions."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from whence.relation.codec import Part
 
 
 def along(in_shape: Shape, out_shape: Shape, axis: int, one: Factor) -> Relation:
-    """A factor on one axis, and every other axis as it is."""
+    """Return the relation with this factor on one axis, and each other axis unchanged."""
     factors = [one if i == axis else affine(i, i, side) for i, side in enumerate(in_shape)]
     return product(out_shape, in_shape, factors)
 
 
 def shifted(in_shape: Shape, out_shape: Shape, axis: int, start: int) -> Relation:
-    """A piece of a longer output, from `start` on along the axis."""
+    """Return the relation of a longer output to a piece of it that begins at `start` along the axis."""
     return along(in_shape, out_shape, axis, placed(axis, axis, in_shape[axis], start))
 
 
 def resized(one: Shape, axis: int, side: int) -> Shape:
-    """The shape with another length on one axis."""
+    """Return the shape with another length of one axis."""
     return (*one[:axis], side, *one[axis + 1 :])
 
 
@@ -64,7 +64,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 
 @rule("ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Links:
-    """Differences of the flat array, between what is put before and after them."""
+    """Differences of the flat array, between the values at the beginning and the end."""
     size = math.prod(shape(ary))
     core = band(0, 0, max(size - 1, 0), size, 0, 1)
     ends = [0 if each is None else int(np.size(each)) for each in (to_begin, to_end)]
@@ -80,7 +80,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Links:
 
 @rule("gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Inside, the neighbours on both sides; at the ends, the first and last two or three cells."""
+    """Inside, each cell comes from its neighbours on both sides; at the ends, from the first or last two or three
+    cells.
+    """
     in_shape = shape(f)
     axes = (
         axes_of(axis, len(in_shape))
@@ -106,7 +108,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _coordinates(in_shape: Shape, at: int, edge_order: int, even: bool) -> list[Factor]:
-    """The coordinates of one axis: equal distances are taken from the first two, others from the neighbours."""
+    """Return factors for the coordinates of one axis: equal distances come from the first two, others from the
+    neighbours.
+    """
     others = [whole_out(i, n) for i, n in enumerate(in_shape) if i != at or even]
     if even:
         return [*others, factor([], [0], [row((0, 1))])]
@@ -127,12 +131,12 @@ def _gradient(at: int, side: int, edge_order: int, even: bool) -> Factor:
 
 
 def _convolved(out: int, start: int, side: int, other: int) -> Factor:
-    """An operand of a convolution, whose output b is cell b + start of the full one."""
+    """Return the factor of an operand of a convolution, whose output b is cell b + start of the full convolution."""
     return band(0, 0, out, side, start - (other - 1), start)
 
 
 def _modes(n: int, m: int, mode: Any) -> tuple[int, int]:
-    """The length of a convolution's output, and where it begins in the full one."""
+    """Return the length of a convolution's output, and its offset in the full convolution."""
     small, large = min(n, m), max(n, m)
     if mode in ("full", 2):
         return n + m - 1, 0
@@ -143,7 +147,7 @@ def _modes(n: int, m: int, mode: Any) -> tuple[int, int]:
 
 @rule("convolve")
 def convolve(a: Any, v: Any, mode: Any = "full") -> Links:
-    """A window of the one operand runs over the other."""
+    """A window of one operand moves over the other."""
     n, m = (int(np.prod(shape(each))) for each in (a, v))
     out, start = _modes(n, m, mode)
     return [
@@ -154,12 +158,13 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Links:
 
 @rule("correlate")
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Links:
-    """A convolution with the second operand turned around."""
+    """A convolution with the second operand reversed."""
     n, m = (int(np.prod(shape(each))) for each in (a, v))
     out, start = _modes(n, m, mode)
     if mode in ("same", 1) and m > n:
-        start = n // 2  # NumPy exchanges the operands and turns the result around, so that the longer half is cut
-    # Cell b + start of the full result sees a[f - (m - 1) + j] for each j, so j runs down while b runs up.
+        start = n // 2  # NumPy swaps the operands and reverses the result, so the offset rounds the other way
+    # With f = b + start, cell f of the full result is a sum of a[f - (m - 1) + j] over j, so j decreases as b
+    # increases.
     mirrored = turned(band(0, 0, out, m, start - (n - 1), start), m)
     return [
         Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
@@ -168,7 +173,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Links:
 
 
 def turned(one: Factor, side: int) -> Factor:
-    """The same factor over the input read from its end."""
+    """Return the same factor over the reversed input."""
     parts = []
     for part in one.parts:
         (lo_b, _), (lo_a, _) = part.lo
@@ -181,7 +186,7 @@ def turned(one: Factor, side: int) -> Factor:
 
 
 def lane(in_shape: Shape, axis: int, out_side: int, used: int | None = None) -> Relation:
-    """Every output cell along the axis from every (or the first `used`) input cell of the same lane.
+    """Every output cell along the axis comes from every (or the first `used`) input cell of the same slice.
 
     >>> lane((2, 3), 1, 5).backward([(1, 4)])
     Selection(shape=(2, 3), 3 cells: [1, 0:3])

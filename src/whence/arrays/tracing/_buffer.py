@@ -1,4 +1,4 @@
-"""The memory behind traced arrays, and methods of arrays without a rule."""
+"""The memory behind traced arrays, and a decorator for methods that may refuse an operation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Buffer:
 
 
 def refusing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a traced array, noting what it refuses."""
+    """Wrap a method of a traced array, so that the run notes each NoRule that it raises."""
 
     @functools.wraps(method)
     def noting(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Read the code of a function before it runs: the names in it, and whether it handles exceptions."""
+"""Inspect the code of a function before it runs: the names in it, and whether it handles exceptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def handles_errors(function: Callable[..., Any]) -> bool:
-    """Whether the code of a function, or of its helpers, has an except that catches something.
+    """Whether the code of a function, or of its helpers, has an except clause that catches something.
 
     >>> import os
     >>> handles_errors(lambda x: x + 1), handles_errors(os.makedirs)
@@ -21,21 +21,21 @@ def handles_errors(function: Callable[..., Any]) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def _handles(code: types.CodeType) -> bool:
-    """Whether exceptions are handled somewhere in the code, by except."""
+    """Whether the code handles exceptions somewhere with an except clause."""
     names = [(each.offset, each.opname) for each in dis.get_instructions(code)]
     handling = ("CHECK_EXC_MATCH", "CHECK_EG_MATCH", "POP_EXCEPT")
     for target in _targets(code):
         handler = [name for offset, name in names if offset >= target]
         until = handler.index("RERAISE") if "RERAISE" in handler else len(handler)
         if handler[0] == "COPY":
-            continue  # what Python itself puts behind a handler
+            continue  # cleanup code that Python adds after a handler
         if any(name in handling for name in handler[:until]):
             return True
     return False
 
 
 def _targets(code: types.CodeType) -> list[int]:
-    """Where the handlers of the code are, by its exception table."""
+    """Return the offsets of the exception handlers, from the exception table."""
     found = []
     data = iter(code.co_exceptiontable)
     while _varint(data) is not None:
@@ -56,16 +56,19 @@ def _varint(data: Any) -> int | None:
 
 
 def mentioned(function: Any) -> Iterator[Any]:
-    """The code of a function and its helpers, the names in it, and the objects that these and its closure hold."""
+    """Yield the code of a function and its helpers, the names in it, and the objects that these and its closure refer
+    to.
+    """
     return _mentioned(function, set())
 
 
 def _mentioned(function: Any, seen: set[int]) -> Iterator[Any]:
-    """The names in a function's code, and the objects that these names and its closure hold."""
+    """Yield the code and names of a function, and the objects that these names and its closure refer to."""
     function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType) or id(function) in seen:
         return
-    if (function.__module__ or "").split(".")[0] == "numpy":  # it may look at flags and strides, which decide nothing
+    # NumPy's own functions may read flags and strides, but do not branch on values.
+    if (function.__module__ or "").split(".")[0] == "numpy":
         return
     seen.add(id(function))
     for code in _codes(function.__code__):

@@ -1,4 +1,4 @@
-"""`np.add.at` and the `at` of other ufuncs, on traced arrays."""
+"""`np.add.at`, and `at` of other ufuncs, on traced arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whence.relation import Relation
 
 
 def combined_at(ufunc: np.ufunc, array: Any, key: Any, *given: Any) -> None:
-    """`np.add.at(array, key, value)`: each cell that is picked is combined with all values that are given for it."""
+    """`np.add.at(array, key, value)`: combine each selected cell with all values that are given for it."""
     from whence.arrays.tracing._traced import Traced
 
     if type(array) is not Traced:

@@ -1,4 +1,4 @@
-"""NumPy functions that call a user's function or write into an argument, as operations that have rules."""
+"""NumPy functions that call a user's function or write into an argument, expressed by operations that have rules."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from whence.errors import NoRule
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """The function on every lane; its results take the lane's place."""
+    """Apply the function to every one-dimensional slice along an axis."""
     at = int(np.lib.array_utils.normalize_axis_index(axis, arr.ndim))
     lanes = np.moveaxis(arr, at, -1)
     outer = lanes.value.shape[:-1]
     made = [func1d(lanes[index], *args, **kwargs) for index in np.ndindex(outer)]
     inner = np.shape(made[0])
     first = made[0].dtype if hasattr(made[0], "dtype") else np.asarray(made[0]).dtype
-    stacked = np.copy(np.stack(made), order="C")  # as NumPy collects them: in C order, and of the type of the first
+    stacked = np.copy(np.stack(made), order="C")  # as NumPy does: in C order, with the dtype of the first
     whole = np.reshape(stacked if stacked.dtype == first else stacked.astype(first), (*outer, *map(int, inner)))
     return np.moveaxis(whole, range(len(outer), len(outer) + len(inner)), range(at, at + len(inner)))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """The function over one axis after the other; an axis that it takes away stays, with length one."""
+    """Apply the function over one axis after the other; axes that it removes stay, with length one."""
     found = a
     for axis in np.atleast_1d(axes):
         at = int(axis) + a.ndim if axis < 0 else int(axis)
@@ -34,7 +34,9 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    """Each function, or number, where its condition holds; one more than there are conditions is for the rest."""
+    """Apply each function, or use each number, where its condition holds. One more function than conditions is for the
+    rest.
+    """
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     functions = list(funclist)
     if len(functions) == len(conditions) + 1:
@@ -52,7 +54,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """Assignment, to the cells of a mask if there is one."""
+    """Assign `src`, only to the cells of a mask if there is one."""
     if where is True:
         _into(dst)[...] = src
     else:
@@ -61,19 +63,19 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Values by place, repeated as often as it takes, where the mask holds."""
+    """Assign values by index, repeated as often as needed, where the mask is true."""
     _into(a)[mask] = np.resize(values, np.shape(a))[mask]
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Values one after the other where the mask holds."""
+    """Assign values one after the other where the mask is true."""
     _into(arr)[mask] = np.resize(vals, (int(np.count_nonzero(getattr(mask, "value", mask))),))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Values at flat places."""
+    """Assign values at flat indices."""
     places = np.atleast_1d(ind)
-    places = places.astype(np.intp) if places.dtype == bool else places  # numbers, and not a mask
+    places = places.astype(np.intp) if places.dtype == bool else places  # not a mask: indices 0 and 1
     flat: Any = np.reshape(_into(a), -1)
     if mode != "raise" or flat._buffer is not a._buffer:
         raise NoRule("the lineage of numpy.put is known only for contiguous arrays and indices within them")
@@ -81,7 +83,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    """Values at places of each lane."""
+    """Assign values at indices along an axis."""
     if axis is None:
         raise NoRule("the lineage of numpy.put_along_axis without an axis is not known: give one")
     at = int(np.lib.array_utils.normalize_axis_index(axis, arr.ndim))
@@ -90,7 +92,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Values along the diagonal, repeated as often as it takes."""
+    """Assign values along the diagonal, repeated as often as needed."""
     if wrap:
         raise NoRule("the lineage of numpy.fill_diagonal with wrap=True is not known: write its parts")
     places = np.arange(min(map(int, np.shape(_into(a)))))

@@ -1,6 +1,6 @@
 """Arrays that outlive their run, because the function stored them in an object, a global or a closure.
 
-When a run ends, such an array becomes a plain one where it is stored. If that is not possible (in the frame of a
+When a run ends, such an array is replaced by a plain one where it is stored. If that is not possible (in the frame of a
 generator, in a set), the traced array itself changes its class and behaves like its plain array.
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 ROUNDS = 8
-"""How many levels of containers are replaced: tuples by new tuples, then the objects that hold them."""
+"""How many levels of containers are replaced: tuples by new tuples, then the objects that contain them."""
 
 
 class Body:
-    """What traced arrays and finished ones consist of: the same, so that the one can become the other."""
+    """The slots of traced and of finished arrays: they are the same, so that a traced array can change its class."""
 
     __slots__ = ("__weakref__", "_buffer", "_cached", "_decided", "_number_in_run", "_run", "_view", "value")
 
@@ -30,7 +30,7 @@ class Finished(NDArrayOperatorsMixin, Body):
     __slots__ = ()
     value: Any
 
-    @property  # type: ignore[misc]  # as typing sees it, a class does not change
+    @property  # type: ignore[misc]  # type checkers assume that a class does not change
     def __class__(self) -> Any:
         return type(self._plain_value)
 
@@ -81,14 +81,14 @@ for _name in (
 
 
 def __hash__(self: Any) -> int:
-    return hash(self._plain_value)  # of an array that is an error
+    return hash(self._plain_value)  # raises TypeError for an array, as in NumPy
 
 
-setattr(Finished, "__hash__", __hash__)  # noqa: B010  # a class that compares has none unless it is set
+setattr(Finished, "__hash__", __hash__)  # noqa: B010  # a class that defines __eq__ has no hash unless it is set
 
 
 def plain(item: Any) -> Any:
-    """The same with the numbers of finished arrays."""
+    """Return the same structure with finished arrays replaced by plain ones."""
     if type(item) is Finished:
         return item._plain_value
     if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
@@ -99,9 +99,10 @@ def plain(item: Any) -> Any:
 
 
 def finish(arrays: Iterable[Any], recorded: Mapping[int, Any]) -> None:
-    """These traced arrays are left after their run: plain ones take their places, those that were recorded.
+    """Make the traced arrays plain that are still referenced after their run.
 
-    Of a single number that is the very object by which it is known.
+    `recorded` has the plain values that were recorded: a single number must be the same object, by which it is
+    recognised.
     """
     left = list(arrays)
     become = object.__dict__["__class__"].__set__
@@ -111,9 +112,9 @@ def finish(arrays: Iterable[Any], recorded: Mapping[int, Any]) -> None:
 
 
 def replace(new: dict[int, Any], old: list[Any]) -> None:
-    """Every list, dict, attribute and closure that holds one of the old objects is given the new one.
+    """Replace the old objects by new ones in every list, dict, attribute and closure that contains them.
 
-    `new` has them by the identity of the old. A tuple that holds one is an old object itself, in the next round.
+    `new` maps the id of each old object to its replacement. A tuple that contains one is replaced in the next round.
     """
     for _ in range(ROUNDS):
         tuples: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""Lineage that is computed only when it is needed: most runs turn out to be known."""
+"""Lineage that is computed only when it is needed: for most runs, known lineage is reused instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Later:
         self._found: Any = None
 
     def get(self) -> Any:
-        """What the function returns; chains may be longer than Python's stack."""
+        """Return the result of the function. Chains may be longer than Python's stack, so this does not recurse."""
         stack = [self]
         while stack:
             at = stack[-1]
@@ -40,5 +40,5 @@ class Later:
 
 
 def now(item: Any) -> Any:
-    """The same, computed if it was to be later."""
+    """Return the item, computed now if it was deferred."""
     return item.get() if type(item) is Later else item

@@ -1,4 +1,4 @@
-"""Replace tracked arrays that a function stored somewhere during a run on the tracked dtype by plain ones."""
+"""Replace tracked arrays that a function stored during a run on the tracked dtype by plain ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from whence.arrays.tracing._finished import replace
 from whence.arrays.tracing._tracked_array import TrackedArray
 
 UNSEEN = frozenset(["array", "asarray", "ascontiguousarray", "asfortranarray", "as_strided", "require", "view"])
-"""What takes an array out of its class, so that it is not known who has it."""
+"""Functions that may return an array without the subclass, so that RunArray does not see it."""
 
 _running = threading.local()
 
 
 class RunArray(TrackedArray):
-    """A tracked array of one run, which knows what else the run made."""
+    """A tracked array of one run; each new one is added to the run's list."""
 
     def __array_finalize__(self, _: Any) -> None:
         made = getattr(_running, "made", None)
@@ -36,7 +36,9 @@ class RunArray(TrackedArray):
 
 @contextmanager
 def plain_afterwards(function: Callable[..., Any], names: Iterable[str]) -> Iterator[None]:
-    """Tracked arrays and cells that come from these sources alone, and are stored when the block ends, become plain."""
+    """When the block ends, make tracked arrays and cells plain that are still stored and come from these sources
+    alone.
+    """
     outer, _running.made = getattr(_running, "made", None), {}
     cells = _tracked.live_cells()
     unseen = not UNSEEN.isdisjoint(each for each in mentioned(function) if isinstance(each, str))
@@ -51,22 +53,23 @@ def plain_afterwards(function: Callable[..., Any], names: Iterable[str]) -> Iter
 def _make_plain(names: set[str]) -> None:
     every = sources.every()
     ranges = [(each.first, each.end) for each in every if each.name in names]
-    alone = len(ranges) == len(every)  # then arrays without lineage are the run's as well
+    alone = len(ranges) == len(every)  # then arrays without lineage belong to the run as well
     left = [each for each in _stored() if _comes_from(each, ranges, alone)]
     if left:
         replace({id(each): _plain_numbers(each) for each in left}, left)
 
 
 def _stored() -> list[Any]:
-    """All tracked arrays and cells that some object holds."""
+    """Return all tracked arrays and cells that some object refers to."""
     held = gc.get_referents(*gc.get_objects())
-    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]  # of numbers and arrays
+    # The garbage collector does not track containers of numbers and arrays alone.
+    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]
     found = [each for each in (*held, *gc.get_referents(*apart)) if isinstance(each, (np.ndarray, np.floating))]
     return list({id(each): each for each in found if is_tracked(each)}.values())
 
 
 def _comes_from(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
-    """Whether the cells come from these numbers alone."""
+    """Whether the cells come from these ranges of cell numbers alone."""
     handles = np.unique(_tracked.handles(np.asarray(item)))
     if not handles.any():
         return alone

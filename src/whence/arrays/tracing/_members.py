@@ -1,6 +1,6 @@
-"""Attributes and methods that a traced array shares with NumPy's arrays, and how numbers leave it.
+"""Attributes and methods that a traced array shares with NumPy's arrays, and ways to take plain numbers out of it.
 
-The function must not notice the difference: it checks the class, prints, compares, sorts in place. Taking numbers out
+The function must not notice the difference: it may check the class, print, compare or sort in place. Taking numbers out
 of traced arrays is counted, or raises an error.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Members(NDArrayOperatorsMixin):
-    """The members of an array; what they rest on is Traced's."""
+    """The members of an array. `Traced` implements what they use."""
 
     __slots__ = ()
 
@@ -40,14 +40,14 @@ class Members(NDArrayOperatorsMixin):
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def _reshaped(self, before: tuple[int, ...]) -> None: ...
 
-    @property  # type: ignore[misc]  # as typing sees it, a class does not change
+    @property  # type: ignore[misc]  # type checkers assume that a class does not change
     def __class__(self) -> Any:
-        """What the function under trace takes it for: isinstance(x, np.ndarray), isinstance(x[0], float)."""
+        """The class that the traced function sees: isinstance(x, np.ndarray), isinstance(x[0], float)."""
         return type(self.plain)
 
     @property
     def plain(self) -> Any:
-        """The numbers as NumPy would have returned them: a single one not as an array."""
+        """The plain value as NumPy would have returned it: a single number is not an array."""
         return self.value[()] if not self.value.shape and self.value.base is None else self.value
 
     # --- out of the traced world
@@ -65,13 +65,13 @@ class Members(NDArrayOperatorsMixin):
         return self.value
 
     def _seen(self) -> Any:
-        """The numbers, for a decision. What follows from it is on the tape."""
+        """Return the plain value for a branch. The operations that follow are on the tape."""
         self._run.tape.add("seen")
         self._run.branches += 1
         return self.plain
 
     def _written(self) -> Any:
-        """The numbers, for a text: mostly for people, but it may be read again."""
+        """Return the plain value for a string: mostly for people, but it may be parsed again."""
         self._run.tape.add("text")
         self._run.texts += 1
         return self.plain
@@ -82,7 +82,7 @@ class Members(NDArrayOperatorsMixin):
         return number
 
     def _taken(self, number: Any) -> Any:
-        """A number that leaves the traced world."""
+        """Note a number that was taken out of a traced array."""
         return self._run.take(number, self._origins()) if not self.value.shape and type(number) is float else number
 
     def __int__(self) -> int:
@@ -110,7 +110,7 @@ class Members(NDArrayOperatorsMixin):
         return bool((self == item).any())
 
     def is_integer(self) -> bool:
-        """Whether a single number is whole."""
+        """Whether a single number is an integer."""
         return bool(self._seen().is_integer())
 
     def __str__(self) -> str:
@@ -123,11 +123,11 @@ class Members(NDArrayOperatorsMixin):
         return round(self._number().item(), digits)
 
     def item(self, *args: Any) -> Any:
-        """A plain number: counted, because its lineage ends here."""
+        """Return a plain number. It is counted, because its lineage ends here."""
         return self._taken(self._number().item(*args))
 
     def tolist(self) -> Any:
-        """Plain numbers: counted, because their lineage ends here."""
+        """Return plain numbers. They are counted, because their lineage ends here."""
         return self._number(self.value.size).tolist()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -142,7 +142,7 @@ class Members(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"Traced({self.value!r})"
 
-    # --- what arrays have
+    # --- attributes and methods of arrays
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -156,18 +156,18 @@ class Members(NDArrayOperatorsMixin):
             self._refused("setting the shape of an array that other variables refer to is not followed: use reshape")
         before = self.value.shape
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning, and not its caller's
+            warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning is not shown to its caller
             self.value.shape = given
         self._reshaped(before)
 
     @property
     def size(self) -> int:
-        """How many cells."""
+        """The number of cells."""
         return int(self.value.size)
 
     @property
     def ndim(self) -> int:
-        """How many axes."""
+        """The number of axes."""
         return int(self.value.ndim)
 
     @property
@@ -197,25 +197,27 @@ class Members(NDArrayOperatorsMixin):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a cell."""
+        """The size of a cell in bytes."""
         return int(self.value.itemsize)
 
     @property
     def device(self) -> str:
-        """Where NumPy's arrays are, for code that takes arrays of others as well."""
+        """The device, for code that also takes arrays of other libraries."""
         return "cpu"
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all cells."""
+        """The size of all cells in bytes."""
         return self.size * self.itemsize
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
-        """The same cells as another type."""
+        """Return the same cells as another dtype."""
         return self.held_as(self.value.astype(dtype, *args, **options))
 
     def held_as(self, result: Any) -> Any:
-        """The same cells, as NumPy returned them: as another type, in other memory, under a shape with more axes."""
+        """Wrap the same cells as NumPy returned them: in another dtype, in other memory, or in a shape with more
+        axes.
+        """
         if result is self.value:
             return self
         own = self.value.shape
@@ -224,34 +226,34 @@ class Members(NDArrayOperatorsMixin):
         return self._made(result, (NumberedLink(0, relation, "value"),), [self])
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
-        """The same cells under another shape."""
+        """Return the same cells in another shape."""
         options = {} if copy is None else {"copy": copy}
         return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, **options)
 
     def transpose(self, *axes: Any) -> Any:
-        """The axes in another order."""
+        """Return a view with the axes in another order."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else (axes or None)
         return np.transpose(self, given)
 
     def flatten(self, order: Any = "C") -> Any:
-        """A flat copy."""
+        """Return a flat copy."""
         return np.copy(np.ravel(self, order))
 
     def fill(self, value: Any) -> None:
-        """Write one number everywhere."""
+        """Write one number into every cell."""
         self[...] = value
 
     def sort(self, axis: int = -1, **options: Any) -> None:
-        """Sort the memory itself."""
+        """Sort in place."""
         self[...] = np.sort(self, axis, **options)
 
     def partition(self, kth: Any, axis: int = -1, **options: Any) -> None:
-        """Partition the memory itself."""
+        """Partition in place."""
         self[...] = np.partition(self, kth, axis, **options)
 
     def __getattr__(self, name: str) -> Any:
         function = METHODS.get(name)
-        if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
+        if name.startswith("__"):  # protocols that NumPy probes for; a missing one is a valid answer
             if name in ("__array_interface__", "__array_struct__"):
                 self._run.refuse(
                     NoRule("a traced array has no accessible memory, which np.asarray and as_strided need")

@@ -1,4 +1,4 @@
-"""The methods of arrays that are functions of NumPy by another name."""
+"""Methods of arrays that are NumPy functions under another name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _compress(a: Any, condition: Any, *more: Any, **options: Any) -> Any:
 
 
 def _copy(a: Any, order: Any = "C") -> Any:
-    return np.copy(a, order=order)  # the function keeps the order by default, the method does not
+    return np.copy(a, order=order)  # np.copy keeps the memory order by default, the method does not
 
 
 METHODS: dict[str, Callable[..., Any]] = {

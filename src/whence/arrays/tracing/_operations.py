@@ -1,8 +1,8 @@
-"""Cache the lineage of single operations: a rule gives the same result for the same arguments.
+"""Cache the lineage of single operations: a rule gives the same lineage for the same arguments.
 
 Most rules depend only on shapes and arguments. A rule is first called with outlines instead of arrays, which have no
-numbers. If it needs numbers, it is called again with the numbers of plain arrays, then with all. What it needs is part
-of the key of the operation.
+values. If it needs values, it is called again with the values of plain arrays, then with all values. The values that it
+needs are part of the key of the operation.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from whence.errors import NoRule
 from whence.relation import Relation
 
 Reads = Literal["shapes", "plain", "values"]
-"""What a rule needs of arrays: only shapes, also the numbers of plain arrays, or also those of traced arrays."""
+"""What a rule needs of arrays: only shapes, also the values of plain arrays, or also those of traced arrays."""
 
 LARGE = 1 << 14
-"""Arrays of at least this many cells are copied for later, because the lineage may turn out to be known."""
+"""For arrays of at least this many cells, the rule is called later, and only if no known lineage is found."""
 
 MOST = 1 << 12
 MOST_ROWS = 1 << 9
-"""Relations of more rows are not kept."""
+"""Relations of more rows are not cached."""
 
 
 class NumberedLink(NamedTuple):
-    """A link whose operand is the number of an array of the call."""
+    """A link whose operand is the index of an array among the arguments of the call."""
 
     array: int
     relation: Relation
     kind: rules.Kind
 
 
-Places = tuple[tuple[NumberedLink, ...], ...]  # of each output
+Places = tuple[tuple[NumberedLink, ...], ...]  # for each output
 
 
 class Operation(NamedTuple):
-    """What is known of an operation with these arguments: its lineage too, if that needs no numbers."""
+    """The cached facts about an operation with these arguments; also its lineage, if that needs no values."""
 
     text: str
     given: Shape
@@ -59,7 +59,7 @@ _STRONGER: dict[Reads, int] = {"shapes": 0, "plain": 1, "values": 2}
 
 
 class Step:
-    """One operation with its arguments, as NumPy takes them and spelled out."""
+    """One operation with its arguments, both as NumPy takes them and as a key."""
 
     __slots__ = ("_key", "args", "function", "kwargs", "method", "spelled", "winner")
 
@@ -76,7 +76,7 @@ class Step:
         self._key = (function, method, winner, len(args), *spelled.key) if spelled.complete else None
 
     def identified(self) -> Operation:
-        """The cached lineage of the operation; its rule is called if it is new."""
+        """Return the cached operation; its rule is called if it is new."""
         known = _operations.get(self._key)
         if known is None:
             if self.winner or rules.values_matter(self.function):
@@ -91,7 +91,7 @@ class Step:
         text, given = text_of(tuple(self.spelled.key))
         if version := rules.foreign(
             self.function
-        ):  # other lengths are another matter: nobody looked at how they matter
+        ):  # rules of other packages are not known to work the same way at other lengths
             text = f"{version} {self.spelled.key!r}"
         text = short(f"{rules.name_of(self.function, self.method)} {text}")
         divisors = frozenset(rules.divisors(self.function, self.args, self.kwargs))
@@ -101,7 +101,7 @@ class Step:
         return known
 
     def read(self, operation: Operation, tape: Tape) -> str:
-        """What the operation reads in its arrays besides their shapes, as text."""
+        """Return what the operation reads of its arrays in addition to their shapes, as a string."""
         tape.complete &= self.spelled.complete
         if operation.places is not None:
             return ""
@@ -116,7 +116,7 @@ class Step:
         return repr(found)
 
     def places(self, operation: Operation, read: str) -> Places:
-        """Where the cells of its outputs come from."""
+        """Return the lineage of each output."""
         if operation.places is not None:
             return operation.places
         if self._key is None:
@@ -130,7 +130,9 @@ class Step:
         return found
 
     def done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
-        """The operation, what it reads, and where the cells of its outputs come from; None if that had better wait."""
+        """Return the operation, what it reads, and the lineage of its outputs; None if that is better computed
+        later.
+        """
         operation = self.identified()
         if operation.places is not None and self._key is not None:
             return operation, "", operation.places
@@ -141,10 +143,12 @@ class Step:
         return operation, read, _places.get((self._key, read))
 
     def later(self, operation: Operation, read: str) -> Later:
-        """Where the cells of its outputs come from, by copies of what its rule reads: the arrays may be written to."""
+        """Return the deferred lineage of the outputs, from copies of what the rule reads, because the arrays may be
+        written to.
+        """
         held = object.__new__(Step)
         held.function, held.method, held.winner, held._key = self.function, self.method, self.winner, self._key
-        held.spelled = Spelled()  # without the arrays, which would hold each other
+        held.spelled = Spelled()  # without the arrays, to avoid reference cycles
         mine = held.spelled.mine = self.spelled.mine
         numbers = iter(range(len(mine)))
 
@@ -156,7 +160,7 @@ class Step:
         return Later(held.places, operation, read)
 
     def _located(self) -> tuple[Places, Reads, bool]:
-        """The lineage, what the rule read of arrays, and whether it asked how they lie in memory."""
+        """Return the lineage, what the rule read of arrays, and whether it read their memory layout."""
         function, args, kwargs, mine = self.function, self.args, self.kwargs, self.spelled.mine
         if self.winner:
             drawn = _Drawn(args, kwargs, mine, lambda array, _: array.view())
@@ -168,7 +172,7 @@ class Step:
                 drawn = _Drawn(args, kwargs, mine, _shape_only if reads == "shapes" else _outline_of_mine)
                 try:
                     found = drawn.lineage(function, self.method)
-                except Exception:  # noqa: S112  # it wants numbers, or cannot do without; another error comes again
+                except Exception:  # noqa: S112  # it needs values; other errors are raised again below
                     continue
                 asked = any(each.laid_out for each in drawn.made if type(each) is Outline)
                 return drawn.places(found), reads, asked or by_layout
@@ -192,7 +196,7 @@ def _outline_of_mine(array: Any, mine: bool) -> Any:
 
 
 class _Drawn:
-    """A call with an object of its own in the place of every array."""
+    """A call with a separate stand-in for every array."""
 
     def __init__(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], traced: Sequence[bool], make: Callable[[Any, bool], Any]
@@ -208,14 +212,14 @@ class _Drawn:
         self.args, self.kwargs = with_stand_ins(args, stand_in), with_stand_ins(kwargs, stand_in)
 
     def lineage(self, function: Any, method: str) -> tuple[rules.Links, ...]:
-        """What the rule says, with every traced array in some link."""
+        """Return the lineage by the rule, with every traced array in some link."""
         mine = {id(each): each for each, traced in zip(self.made, self._traced, strict=True) if traced}
         return rules.complete(
             function, method, (self.args, self.kwargs), mine, rules.lineage(function, self.args, self.kwargs, method)
         )
 
     def places(self, found: tuple[rules.Links, ...]) -> Places:
-        """The links of traced arrays, by the number of the array in the call."""
+        """Return the links of traced arrays, by the index of the array in the call."""
         at = {id(each): n for n, (each, traced) in enumerate(zip(self.made, self._traced, strict=True)) if traced}
         return tuple(
             tuple(
@@ -226,7 +230,7 @@ class _Drawn:
 
 
 class Index(NamedTuple):
-    """An index without arrays: as text, its integers, and where the cells that it picks come from."""
+    """An index without its arrays: as a string, its integers, and the relation of the cells that it selects."""
 
     text: str
     given: Shape
@@ -237,7 +241,7 @@ _indices: dict[Any, Index] = {}
 
 
 def indexed(shape: Shape, key: Any, spelled: Spelled) -> Index:
-    """What is known of `a[key]`; its lineage too, if the key holds no arrays."""
+    """Return the cached facts about `a[key]`; also its lineage, if the key contains no arrays."""
     at = (shape, type(key) is tuple, *spelled.key)
     known = _indices.get(at)
     if known is None:

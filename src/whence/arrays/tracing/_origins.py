@@ -1,4 +1,4 @@
-"""Where the cells of an array came from: relations to the inputs of a run, by input and kind."""
+"""Origins of cells: relations to the inputs of a run, by input and kind."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from whence.relation.layout import natural
 from whence.selection import Selection
 
 Shape = tuple[int, ...]
-Key = tuple[int, Kind]  # the number of the input, and how its cells took part
+Key = tuple[int, Kind]  # the index of the input, and the kind of lineage
 Origins = dict[Key, tuple[Relation, ...]]
 
-MOST_RELATIONS = 8  # rows, or relations
+MOST_RELATIONS = 8  # the most rows, or relations
 MERGE = 1 << 22
 """The most tuples of relations that are united by expanding them."""
 
 
 def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Origins:
-    """The origins of cells that come from other cells, whose origins are known.
+    """Return the origins of cells that come from other cells with known origins.
 
-    What was selected stays selected: a link of that kind makes everything behind it so.
+    Selection lineage stays selection lineage: through a link of kind "selection", all origins become selection lineage.
     """
     found: dict[Key, list[Relation]] = {}
     for (number, before), relations in origins.items():
@@ -42,7 +42,7 @@ def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Orig
 
 
 def united(parts: Sequence[Origins]) -> Origins:
-    """Everything that any of them says."""
+    """Return the union of all origins."""
     if len(parts) == 1:
         return parts[0]
     keys = dict.fromkeys(key for part in parts for key in part)
@@ -50,9 +50,9 @@ def united(parts: Sequence[Origins]) -> Origins:
 
 
 def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
-    """As few relations as can be had cheaply, with the same tuples together.
+    """Return the same tuples in as few relations as is cheap to compute.
 
-    Relations of a few rows stay side by side: they have the same form at every size, and cost nothing.
+    Relations of a few rows stay separate: their form is the same at every size, and they cost nothing.
 
     >>> union([Relation.identity(3), Relation.identity(3), Relation.whole(3, 3)])
     (Relation((3,) <- (3,), 9 tuples in 1 box),)
@@ -80,7 +80,7 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
 
 
 def _rows_key(relation: Relation) -> Hashable:
-    """What two relations with the same rows have in common."""
+    """Return a key that is equal for relations with the same rows."""
     return relation._views, tuple(
         (part.axes, *(each if isinstance(each, tuple) else each.tobytes() for each in (*part.lo, *part.width)))
         for part in relation.parts()
@@ -88,7 +88,7 @@ def _rows_key(relation: Relation) -> Hashable:
 
 
 def _without_contained(relations: list[Relation]) -> list[Relation]:
-    """The relations without those that another one holds; of two that hold each other, one stays."""
+    """Drop the relations that another one contains; of two that contain each other, keep one."""
     rows = [_rows_of(each) if len(each) <= MOST_RELATIONS else None for each in relations]
     left = list(range(len(rows)))
     for i, own in enumerate(rows):
@@ -103,13 +103,13 @@ def _without_contained(relations: list[Relation]) -> list[Relation]:
 
 
 def _all_within(relation: Relation, others: Sequence[_Row]) -> bool:
-    """Whether each of many rows surely is within one of a few."""
+    """Whether each of many rows is certainly inside one of a few others."""
     for part in relation.parts():
         lo = [spread(column, 0, part.rows) for column in part.lo]
         hi = [each + spread(column, 0, part.rows) for each, column in zip(lo, part.width, strict=True)]
         hull: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         for (parent, p, q), low, high in zip(part.axes, lo, hi, strict=True):
-            if parent >= len(hull):  # an axis that follows a later one: rare, and not looked into
+            if parent >= len(hull):  # an axis that follows a later one is rare, and not supported
                 return False
             hull.append((low, high) if parent < 0 else _moved(low, high, p, q, *hull[parent]))
         inside = np.zeros(part.rows, bool)
@@ -149,7 +149,7 @@ class _Row:
     hull: tuple[tuple[int, int], ...]
 
     def within(self, other: _Row) -> bool:
-        """Whether every tuple of this row surely is one of the other's: each of its bounds holds here."""
+        """Whether every tuple of this row is certainly in the other: this row satisfies each of its bounds."""
         for (parent, p, q, lo, hi), (low, high), bound in zip(self.axes, self.hull, other.axes, strict=True):
             if bound[0] < 0:
                 if low < bound[3] or high > bound[4]:
@@ -179,7 +179,7 @@ def _hull(axes: tuple[tuple[int, int, int, int, int], ...], v: int) -> tuple[int
 
 
 def merged(relations: Sequence[Relation]) -> Relation:
-    """One relation with the tuples of all."""
+    """Return one relation with the tuples of all."""
     tuples = np.concatenate([each.to_array() for each in relations])
     out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
     folded = natural_form(tuples, out_shape, in_shape)
@@ -187,7 +187,7 @@ def merged(relations: Sequence[Relation]) -> Relation:
 
 
 def natural_form(tuples: NDArray[np.int64], out_shape: Shape, in_shape: Shape) -> Relation | None:
-    """The relation of tuples under the arrays' own shapes, without a look for a better layout."""
+    """Return the relation of the tuples with the arrays' own shapes, without searching for a better layout."""
     if not fits_key(out_shape, in_shape) or 0 in out_shape + in_shape:
         return None
     keys = encode(np.ascontiguousarray(tuples), out_shape, in_shape)
@@ -199,7 +199,7 @@ def natural_form(tuples: NDArray[np.int64], out_shape: Shape, in_shape: Shape) -
 
 
 def beside(a: Relation, b: Relation) -> Relation:
-    """Both together, where no output cell is in both."""
+    """Return the union of two relations that have no output cell in common."""
     if not len(a) or not len(b):
         return a if len(a) else b
     if a._views == b._views:
@@ -213,7 +213,7 @@ def beside(a: Relation, b: Relation) -> Relation:
 
 
 def kept(selection: Selection) -> Relation:
-    """Each selected cell from itself, the others from nothing."""
+    """Return the relation in which each selected cell comes from itself, and the others from nothing."""
     n = len(selection.shape)
     table = _core.Table(selection.shape, selection.shape, selection.shape, selection.shape)
     if selection:
@@ -225,14 +225,14 @@ def kept(selection: Selection) -> Relation:
 
 
 def overwritten(old: Origins, new: Origins, written: Selection) -> Origins:
-    """The origins of memory after some cells were written; `new` has the origins of these cells."""
+    """Return the origins of memory after some cells were written; `new` has the origins of these cells."""
     left = ~written
     before = composed(kept(left), old) if left else {}
     return {key: _both(before.get(key, ()), new.get(key, ())) for key in dict.fromkeys([*before, *new])}
 
 
 def _both(before: Iterable[Relation], after: Iterable[Relation]) -> tuple[Relation, ...]:
-    """Relations of cells that were left and of cells that were written, in pairs: no cell is in both."""
+    """Pair relations of unchanged cells with relations of written cells; no cell is in both."""
     return tuple(
         old if new is None else new if old is None else beside(old, new)
         for old, new in itertools.zip_longest(filter(len, before), filter(len, after))

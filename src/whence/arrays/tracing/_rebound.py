@@ -1,7 +1,7 @@
-"""A function with NumPy's constructors replaced, so that arrays it makes and fills are traced from the beginning.
+"""Run a function with NumPy's constructors replaced, so that arrays it creates and fills are traced from the start.
 
-`np.zeros(n)` gives the function memory to write into; if that memory were plain, what is written would lose its lineage
-(and is refused). The function runs with a copy of its globals in which NumPy is a stand-in for NumPy.
+`np.zeros(n)` gives the function memory to write to. If that memory were plain, values written to it would lose their
+lineage, so such writes are refused. The function runs with a copy of its globals in which NumPy is replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AS_STRIDED = np.lib.stride_tricks.as_strided
 
 
 class Module:
-    """A module, but for some of its names."""
+    """A module with some of its names replaced."""
 
     def __init__(self, real: types.ModuleType, names: dict[str, Any]) -> None:
         self._real = real
@@ -39,7 +39,9 @@ class Module:
 
 
 def _as_strided(run: Run, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """NumPy's own looks at the memory of an array, which a traced one does not show."""
+    """Replace as_strided, because NumPy's version needs the memory of an array, which a traced array does not
+    expose.
+    """
     from whence.arrays.tracing._traced import Traced
 
     if isinstance(x, Traced) and not run.finished:
@@ -48,7 +50,7 @@ def _as_strided(run: Run, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class Numpy:
-    """NumPy, but for the functions that make arrays out of nothing or out of other things."""
+    """NumPy with the functions replaced that make arrays from nothing or from other objects."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -68,11 +70,11 @@ class Numpy:
         return real
 
     def _stride_tricks(self) -> Module:
-        """numpy.lib.stride_tricks, but for what looks at memory."""
+        """numpy.lib.stride_tricks with as_strided replaced."""
         return Module(np.lib.stride_tricks, {"as_strided": partial(_as_strided, self._run)})
 
     def _lib(self) -> Module:
-        """numpy.lib with the same."""
+        """numpy.lib with stride_tricks replaced."""
         return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
@@ -85,7 +87,7 @@ def _value_of(item: Any) -> Any:
 def _make(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if _holds_traced([*args, *kwargs.values()]):
         if real is not np.full:
-            return real(*args, **kwargs)  # which asks the traced array, or takes its number
+            return real(*args, **kwargs)  # NumPy calls the traced array's methods
         filled = args[1] if len(args) > 1 else kwargs["fill_value"]
         made = run.fresh(real(*map(_value_of, args), **{key: _value_of(each) for key, each in kwargs.items()}))
         made[...] = filled
@@ -100,14 +102,14 @@ def _read_array(run: Run, real: Callable[..., Any], object: Any, *args: Any, **k
     if isinstance(object, Traced):
         return object.held_as(real(object.value, *args, **kwargs))
     if _holds_traced(object):
-        # What NumPy makes of a list lies in C order, whatever the order of its items.
+        # An array that NumPy makes of a list is in C order, whatever the order of its items.
         stacked = np.copy(np.stack([_read_array(run, np.asarray, each) for each in object]), order="C")
         return _read_array(run, real, stacked, *args, **kwargs)
     return run.fresh(real(object, *args, **kwargs))
 
 
 def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: Any) -> Callable[..., Any]:
-    """np.vectorize, which calls the function for every cell: of a traced array with a traced number."""
+    """Replace np.vectorize: the function is called for every cell, of a traced array with a traced number."""
     real = np.vectorize(pyfunc, *options, **named)
 
     def each_cell(*args: Any, **kwargs: Any) -> Any:
@@ -140,7 +142,7 @@ class _KindOfType(type):
 
 
 class _Type(metaclass=_KindOfType):
-    """The built-in `type`, but a traced array has NumPy's class."""
+    """The built-in `type`, except that a traced array has NumPy's class."""
 
 
 def _holds_traced(item: Any) -> bool:
@@ -150,9 +152,9 @@ def _holds_traced(item: Any) -> bool:
 
 
 def rebound(function: Callable[..., Any], run: Any) -> Callable[..., Any]:
-    """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are.
+    """Return the same function with NumPy replaced; a function that cannot be rebuilt is returned unchanged.
 
-    `run` is a run, or whatever else makes the arrays that the function asks NumPy for.
+    `run` is a run, or another object that makes the arrays which the function creates.
     """
     if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
         return function
@@ -177,7 +179,7 @@ def _rebound_function(
     copy.__kwdefaults__ = by_name and {key: stand_in(run, each) for key, each in by_name.items()}
     copy.__annotations__ = function.__annotations__
     copy.__doc__, copy.__qualname__ = function.__doc__, function.__qualname__
-    copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
+    copy.__dict__ = function.__dict__  # shared, because code may read and set attributes of the function
     made[function] = copy
     names.setdefault("type", _Type)
     for name in _named_in(function.__code__):
@@ -201,10 +203,10 @@ def _rebound_function(
 
 
 def _cell(run: Run, cell: types.CellType) -> types.CellType:
-    """The variable of a function around it; another one, if it holds a function that has a stand-in."""
+    """Return the cell of an enclosing variable; a new one if it contains a function that has a stand-in."""
     try:
         held = cell.cell_contents
-    except ValueError:  # not there yet
+    except ValueError:  # an empty cell
         return cell
     made = stand_in(run, held)
     return cell if made is held else types.CellType(made)

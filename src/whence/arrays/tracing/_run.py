@@ -29,67 +29,67 @@ MOST_MET = 64
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A number that left the traced world, which of them it is, and where it came from."""
+    """A number that was taken out of traced arrays, its index among these, and its origins."""
 
     value: Any
     number: int
     later: Any
 
     def origins(self) -> Any:
-        """Where it came from."""
+        """Return its origins."""
         return now(self.later)
 
 
 class Overlapping(NoRule):
-    """An input that shares memory with another one is about to be written: nothing was changed yet."""
+    """The function is about to write an input that shares memory with another one. Nothing was changed yet."""
 
 
 class Run:
-    """The inputs of a run by number, the tape of what it did, and its notes: casts out of lineage, decisions, texts."""
+    """The inputs of a run, the tape of its operations, and counts of casts, branches and strings."""
 
     def __init__(self, *, selection: bool = False, winner: bool = False, at_once: bool = True) -> None:
         self.finished = False
-        self.at_once = at_once  # whether rules are asked at once, or at the end, if the lineage is not known then
-        self.refused: NoRule | None = None  # an operation that was refused; the function may have gone on without it
+        self.at_once = at_once  # whether rules are called at once, or at the end if no known lineage is found
+        self.refused: NoRule | None = None  # an operation that was refused; the function may have caught the error
         self.selection = selection
-        self.winner = winner  # max and min come from the cell that won, not from all that took part
+        self.winner = winner  # max and min come from the cell that has the extreme value, not from all compared cells
         self.shapes: list[tuple[int, ...]] = []
         self.tape = Tape()
-        self.most_writes = 0  # into one array
-        self.selects = False  # whether values may have decided, as far as that is recorded
-        self.branches = 0  # Python decisions on traced values
-        self.texts = 0  # traced values made into text
-        self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from
-        self._taken: dict[int, Taken] = {}  # single ones of them, by identity
+        self.most_writes = 0  # the most writes into one array
+        self.selects = False  # whether the run may have selection lineage
+        self.branches = 0  # branches in Python on traced values
+        self.texts = 0  # traced values that were converted to strings
+        self._casts: list[tuple[Any, int]] = []  # origins and counts of numbers that were taken out of traced arrays
+        self._taken: dict[int, Taken] = {}  # single numbers of these, by id
         self._arrays = 0
         self._inputs: list[Any] = []
-        self.met: dict[int, Any] = {}  # plain arrays that operations were given beside traced ones
+        self.met: dict[int, Any] = {}  # plain arrays that were operands together with traced ones
         self._checked: set[int] = set()
-        self._before: list[tuple[Any, Any]] = []  # inputs that were written, and what they held
+        self._before: list[tuple[Any, Any]] = []  # inputs that were written, and copies of their values before
         self._alive: list[weakref.ref[Any]] = []
         self._many = 1 << 10
-        self.plain: dict[int, Any] = {}  # what was recorded for an array of the run, by the identity of its numbers
-        self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
+        self.plain: dict[int, Any] = {}  # the plain array recorded for each array of the run, by id of `value`
+        self.at_end: list[Callable[[], None]] = []  # callbacks of objects that refer to arrays of the run
 
     @property
     def call_record(self) -> CallRecord | None:
-        """What was done so far; None if the tape is not complete."""
+        """The call record so far; None if the tape is not complete."""
         return self.tape.call_record(mode_of(self.selection, self.winner), self.shapes)
 
     def cast(self, origins: Any, cells: int) -> None:
-        """Numbers from there left the traced world: their lineage ends here."""
+        """Note that numbers with these origins were taken out of traced arrays: their lineage ends here."""
         if origins != {}:
             self._casts.append((origins, cells))
 
     @property
     def notes(self) -> dict[str, int]:
-        """What was lost, and decided, if anything."""
+        """The counts of casts, branches and strings that are not 0."""
         casts = sum(cells for origins, cells in self._casts if any(map(len, chain(*now(origins).values()))))
         counts = (("casts", casts), ("branches", self.branches), ("texts", self.texts))
         return {key: count for key, count in counts if count}
 
     def next_array(self, array: Any) -> int:
-        """A number for a new array, which is watched until it is gone, or the run is over."""
+        """Return the index of a new array, which is watched until it is deleted or the run ends."""
         self._arrays += 1
         self._alive.append(weakref.ref(array))
         if len(self._alive) > self._many:
@@ -98,13 +98,13 @@ class Run:
         return self._arrays
 
     def finish(self) -> None:
-        """The run is over: arrays of it that are still somewhere become plain ones."""
+        """End the run: its arrays that are still referenced become plain."""
         for each in self.at_end:
             each()
         self.at_end.clear()
         self.finished = True
-        self.refused = None  # an error holds the frames that it went through, and these the run
-        self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
+        self.refused = None  # an error refers to frames, and these to the run
+        self._inputs.clear()  # otherwise the run refers to them, and searching for referrers takes milliseconds
         self._before.clear()
         self.met = {}
         self._casts.clear()
@@ -116,46 +116,50 @@ class Run:
         self.plain = {}
 
     def take(self, number: Any, origins: Any) -> Any:
-        """A number leaves the traced world; if the function returns just this object, its origins are known."""
+        """Note a number that is taken out. If the function returns this object, its origins are known."""
         if len(self._taken) < MOST_TAKEN:
             self._taken[id(number)] = Taken(number, len(self._taken) + 1, origins)
         return number
 
     def taken_as(self, item: Any) -> Taken | None:
-        """What is known of a number that left, if it is one."""
+        """Return what is known of a number that was taken out; None if it is not one."""
         found = self._taken.get(id(item))
         return found if found is not None and found.value is item else None
 
     def meets(self, array: Any) -> None:
-        """A plain array goes into an operation: the function has it from elsewhere."""
+        """Note a plain array that is an operand; it did not come from the traced arguments."""
         if len(self.met) < MOST_MET:
             self.met[id(array)] = array
 
     def holds(self, item: Any) -> bool:
-        """Whether it is an array of the run, or a number that left it."""
+        """Whether it is an array of the run, or a number that was taken out of one."""
         from whence.arrays.tracing._traced import Traced
 
         return isinstance(item, Traced) or (type(item) is float and self.taken_as(item) is not None)
 
     @property
     def has_casts(self) -> bool:
-        """Whether numbers left the traced world."""
+        """Whether numbers were taken out of traced arrays."""
         return bool(self._casts)
 
     def refuse(self, error: NoRule) -> None:
-        """An operation is refused. If the function handles that, it takes a way that it does not take otherwise."""
+        """Note that an operation was refused. If the function catches the error, its run differs from an untraced
+        one.
+        """
         if self.refused is None:
             self.refused = error
 
     def holds_also(self, array: Any) -> bool:
-        """Whether the same array of NumPy's is an input, or has another traced array."""
+        """Whether the same NumPy array is an input, or belongs to another traced array."""
         others = (each() for each in self._alive)
         return any(each is array for each in self._inputs) or any(
             each is not None and each is not array and each.value is array.value for each in others
         )
 
     def before_writing(self, array: Any) -> None:
-        """An error if a write changes more than it seems to: cells of another input, or several of a view."""
+        """Raise an error if a write changes more than it seems to: cells of another input, or several cells of a
+        view.
+        """
         buffer = array._buffer
         own = [each for each in self._inputs if each._buffer is buffer]
         if any(each.value.flags.writeable and overlaps_itself(each.value) for each in (array, *own)):
@@ -170,13 +174,13 @@ class Run:
         self._before += [(each.value, each.value.copy()) for each in own if each.value.flags.writeable]
 
     def put_back(self) -> bool:
-        """Inputs that were written have their numbers of before again; whether there were any."""
+        """Restore the values of inputs that were written, and return whether there were any."""
         for array, values in self._before:
             np.copyto(array, values)
         return bool(self._before)
 
     def input(self, array: Any, what: str = "an input") -> Any:
-        """A traced array over this one's memory, each cell from itself."""
+        """Return a traced array over the memory of this one, in which each cell comes from itself."""
         from whence.arrays.tracing._traced import Traced
 
         checked(array, what)
@@ -190,7 +194,7 @@ class Run:
         return made
 
     def same_input(self, traced: Any) -> Any:
-        """An input that is the same array as an earlier one: whatever comes from that one comes from both."""
+        """Add an input that is the same array as an earlier one: cells that come from that one come from both."""
         number = len(self.shapes)
         self.shapes.append(traced.value.shape)
         self.tape.add(("again", traced._number_in_run))
@@ -199,7 +203,7 @@ class Run:
         return traced
 
     def fresh(self, value: Any) -> Any:
-        """A traced array whose cells come from nothing."""
+        """Return a traced array whose cells come from nothing."""
         from whence.arrays.tracing._traced import Traced
 
         if self.finished:
@@ -215,20 +219,20 @@ def _from_itself(number: int, shape: tuple[int, ...]) -> dict[Any, Any]:
 
 @lru_cache
 def mode_of(selection: bool, winner: bool) -> str:
-    """What lineage depends on besides the run: the kind of lineage, and the versions of the rules."""
+    """Return the part of the key that is not on the tape: options for the lineage, and the versions of the rules."""
     return f"whence {version('whence')}, numpy {np.__version__}, {selection}, {winner}"
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    """Whether two arrays share memory; if that takes too long to find out, yes."""
+    """Whether two arrays share memory; True if that takes too long to decide."""
     try:
-        return bool(np.shares_memory(a, b, max_work=1 << 16))  # type: ignore[arg-type]  # any number will do
+        return bool(np.shares_memory(a, b, max_work=1 << 16))  # type: ignore[arg-type]  # any integer is allowed
     except np.exceptions.TooHardError:
         return True
 
 
 def checked(array: Any, what: str) -> Any:
-    """The array, if lineage of its cells can be kept; else an error that names it.
+    """Return the array if the lineage of its cells can be followed; else raise an error that names it.
 
     >>> checked(np.array(["a"]), "'names'")
     Traceback (most recent call last):

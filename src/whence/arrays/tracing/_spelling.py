@@ -1,4 +1,4 @@
-"""The arguments of one operation: as NumPy takes them, and spelled out so that two operations can be compared."""
+"""The arguments of one operation: as NumPy takes them, and as a key by which operations are compared."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NUMBERS = (float, int, bool, complex)
 
 
 class Spelled:
-    """Arguments taken apart: `key` holds all there is to know of them but the numbers in arrays.
+    """Arguments taken apart: `key` describes them completely, except for the values in arrays.
 
-    `arrays` are the arrays among them in the order in which they occur, and `mine` says of each whether its lineage is
-    followed: those of traced arrays, or of all if they are inputs.
+    `arrays` are the arrays among them, in order. `mine` says for each whether its lineage is followed: that of traced
+    arrays, or of all arrays if they are inputs.
     """
 
     __slots__ = ("_inputs", "_run", "arrays", "complete", "key", "mine")
@@ -31,14 +31,16 @@ class Spelled:
         self.key: list[Any] = []
         self.arrays: list[Any] = []
         self.mine: list[bool] = []
-        self.complete = True  # whether every argument has a text of its own
+        self.complete = True  # whether every argument is described by the key
 
     def operands(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Operands of a ufunc as NumPy takes them: which number one is does not matter, that it is one does."""
+        """Return operands of a ufunc as NumPy takes them. The key notes that an operand is a number, but not its
+        value.
+        """
         made = []
         for each in given:
             kind = type(each)
-            if kind in NUMBERS or issubclass(kind, np.generic):  # by its type: a traced number says that it is one
+            if kind in NUMBERS or issubclass(kind, np.generic):  # not isinstance: a traced number passes it
                 self.key.append("1")
                 made.append(each)
             else:
@@ -46,12 +48,12 @@ class Spelled:
         return tuple(made)
 
     def check(self, traced: Any) -> None:
-        """An error if the array is of another run."""
+        """Raise an error if the array belongs to another run."""
         if traced._run is not self._run:
             raise BadType("arrays of two captures cannot be mixed: read both in one, or pass the plain result")
 
     def spell(self, item: Any) -> Any:
-        """An argument as NumPy takes it; the key gets longer."""
+        """Return an argument as NumPy takes it, and add it to the key."""
         kind = type(item)
         key = self.key
         if hasattr(kind, "_is_traced"):
@@ -121,7 +123,7 @@ class Spelled:
 
 
 def text_of(key: tuple[Any, ...]) -> tuple[str, Shape]:
-    """What was spelled as text, the same in every process, and its integers that may be lengths.
+    """Return the key as a string, the same in every process, and its integers that may be lengths.
 
     >>> text_of((2, 7, ("s", "edge"), ("@", (5, 2), np.dtype(int))))
     ("2 n ('s', 'edge') @2<i8", (7, 5, 2))
@@ -133,7 +135,7 @@ def text_of(key: tuple[Any, ...]) -> tuple[str, Shape]:
             words.append(str(piece) if -SMALL < piece < SMALL else "n" if piece > 0 else "-n")
             if not -SMALL < piece < SMALL:
                 given.append(abs(piece))
-        elif type(piece) is tuple and piece[0] == "#":  # its lengths are on the tape since it was made
+        elif type(piece) is tuple and piece[0] == "#":  # its lengths were put on the tape when it was made
             words.append(f"#{piece[2].str}")
         elif type(piece) is tuple and piece[0] == "@":
             words.append(f"@{len(piece[1])}{piece[2].str}")
@@ -144,7 +146,7 @@ def text_of(key: tuple[Any, ...]) -> tuple[str, Shape]:
 
 
 def with_stand_ins(item: Any, stand_in: Callable[[Any], Any]) -> Any:
-    """The arguments, as NumPy takes them, with something else for every array, in the order in which they occur."""
+    """Return the arguments with each array replaced by a stand-in, in order."""
     if type(item) in PLAIN_ARRAYS:
         return stand_in(item)
     if type(item) in (list, tuple):

@@ -1,4 +1,4 @@
-"""The call record of a run. Two runs with the same call record have the same lineage, whatever they read.
+"""The call record of a run. Two runs with the same call record have the same lineage.
 
 Every operation on a traced array appends a step to the tape: the function, the arrays of the run by number, all other
 arguments, the contents of arrays if a rule reads them, and which results are views. The lineage of a run is computed
@@ -18,25 +18,27 @@ import numpy as np
 Shape = tuple[int, ...]
 
 SMALL = 4
-"""Integers below are axes, counts and special cases, and part of what was done; from here on they may be lengths."""
+"""Smaller integers are axes, counts and special cases, and part of the operation; others may be lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """What a run did: the digest of its tape, and the integers that runs at other lengths would change."""
+    """What a run did: the digest of its tape, and the integers that may differ in runs at other lengths."""
 
-    exact: str  # of all of it
-    general: str  # of all but the integers
+    exact: str  # digest of the whole tape
+    general: str  # digest of the tape without the integers
     sizes: Shape  # the lengths of the inputs' axes
-    ranks: Shape  # how many of these each input has
+    ranks: Shape  # the number of axes of each input
     given: Shape  # integers among the arguments of operations
-    made: Shape  # the lengths of what the operations made
-    values: bool  # whether contents of arrays that come from inputs are part of it
-    divisors: frozenset[int] = field(default=frozenset(), compare=False)  # by which operations divided lengths
+    made: Shape  # the lengths of the arrays that operations made
+    values: bool  # whether it depends on contents of arrays that come from inputs
+    divisors: frozenset[int] = field(default=frozenset(), compare=False)  # divisors of lengths
 
     @property
     def level(self) -> str:
-        """What runs with this call record share: the shapes of their inputs (`dim`), or contents as well (`base`)."""
+        """What runs with this call record have in common: the shapes of their inputs (`dim`), or also contents
+        (`base`).
+        """
         return "base" if self.values else "dim"
 
 
@@ -51,12 +53,14 @@ class Tape:
         self._given: list[int] = []
         self._made: list[int] = []
         self.divisors: set[int] = set()
-        self.complete = True  # whether the tape has all that was done
+        self.complete = True  # whether the tape contains every step
         self.values = False
 
     def add(self, step: Any, given: Shape = (), made: Shape = ()) -> None:
-        """One more step: text and numbers of arrays, integers that were given, lengths that came about."""
-        if get_ident() != self._thread:  # what threads did among each other has no order
+        """Add a step: a description with the indices of arrays, integers among the arguments, and lengths of
+        results.
+        """
+        if get_ident() != self._thread:  # the order of steps in several threads is not defined
             self.complete = False
         self._steps.append(step)
         if given:
@@ -64,7 +68,7 @@ class Tape:
         self._made += made
 
     def call_record(self, mode: str, inputs: list[Shape]) -> CallRecord | None:
-        """The call record of all steps."""
+        """Return the call record of all steps; None if some are missing."""
         if not self.complete:
             return None
         digest = hashlib.blake2b(f"{mode} {[len(each) for each in inputs]} {self._steps!r}".encode(), digest_size=16)
@@ -78,7 +82,7 @@ class Tape:
 
 
 def content(item: Any) -> str:
-    """The numbers and the type of an array, to compare two arrays.
+    """Return a key for the values and the dtype of an array.
 
     >>> content(np.arange(3)) == content(np.arange(3)[::1]), content(np.arange(3)) == content(np.arange(3.0))
     (True, False)
@@ -89,7 +93,7 @@ def content(item: Any) -> str:
 
 
 def short(text: str) -> str:
-    """A text by its digest, where that is shorter."""
+    """Return a string, or its digest if that is shorter."""
     return text if len(text) <= 24 else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 

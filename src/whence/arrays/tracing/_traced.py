@@ -1,8 +1,8 @@
 """The traced array: NumPy computes the values, rules compute the lineage.
 
-It is not a subclass of ndarray, on purpose: code that would read the bare numbers gets an error instead of losing
-lineage. Memory is shared as in NumPy. A view knows its cells of the memory; writing through any view changes the
-origins of the memory, so every other view sees the change.
+It is deliberately not a subclass of ndarray: code that reads the plain numbers gets an error instead of losing lineage.
+Memory is shared as in NumPy. A view has a relation to its memory; writing through any view changes the origins of the
+memory, so every other view has the new origins.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Traced(Members, Body):
-    """A NumPy array within a run; `value` are its numbers, `relation(n)` its lineage from the n-th input."""
+    """A NumPy array within a run; `value` is the plain array, `relation(n)` its lineage from the n-th input."""
 
     __slots__ = ()
     _is_traced = True
@@ -55,21 +55,21 @@ class Traced(Members, Body):
     def __init__(self, run: Run, buffer: Buffer, view: Relation | Later | None, value: Any) -> None:
         self._run = run
         self._buffer = buffer
-        self._view = view  # own cells <- the buffer's; None: the same
+        self._view = view  # own cells <- the buffer's; None if they are the same
         self.value = value
         self._number_in_run = run.next_array(self)
         self._cached: tuple[int, Later] | None = None
-        self._decided = {}  # what decided which cells of the buffer a view shows
+        self._decided = {}  # selection lineage of a view: what selected its cells of the buffer
 
     # --- lineage
 
     def origins(self) -> Origins:
-        """Where the cells came from."""
+        """Return the origins of the cells."""
         found: Origins = now(self._origins())
         return found
 
     def _origins(self) -> Origins | Later:
-        """The same, computed when somebody asks."""
+        """Return the origins, which may be deferred."""
         if self._view is None:
             return self._buffer.origins
         if self._cached is None or self._cached[0] != self._buffer.version:
@@ -79,33 +79,33 @@ class Traced(Members, Body):
 
     @property
     def from_inputs(self) -> bool:
-        """Whether its numbers may have come from inputs: not those of new memory that nobody wrote to."""
+        """Whether its values may come from inputs. Those of new memory that was not written do not."""
         return self._buffer.origins != {}
 
     def relation(self, number: int, kind: rules.Kind = "value") -> Relation:
-        """The lineage from one input; what came from nothing has an empty one."""
+        """Return the lineage from one input; it is empty if no cells came from it."""
         found = union(self.origins().get((number, kind), ()))
         if not found:
             return Relation.empty(self.value.shape, self._run.shapes[number])
         return found[0] if len(found) == 1 else merged(found)
 
     def _reshaped(self, before: Shape) -> None:
-        """The array itself has another shape from now on."""
+        """Note that the shape of the array was set."""
         self._run.tape.add(("shape", self._number_in_run, self.value.ndim), (), self.value.shape)
         self._view = seen_through(Later(reshaped, before, self.value.shape), self._view)
         self._cached = None
 
     def _write(self, target: Relation | Later, origins: Origins | Later) -> None:
-        """Cells of this array were written: `target` (own cells <- cells of the new value) says which, from where."""
+        """Note that cells of this array were written: `target` is own cells <- cells of the new value."""
         buffer = self._buffer
         buffer.origins = Later(written, buffer.origins, self._view, target, origins)
-        if self._decided:  # other values would have had other cells of the memory written
+        if self._decided:  # with other values, other cells of the memory would have been written
             every = Later(Relation.whole, buffer.shape, self.value.shape)
             buffer.origins = Later(united_all, buffer.origins, Later(composed, every, self._decided, "selection"))
         self._replaced_origins(buffer.origins)
 
     def _replaced_origins(self, origins: Origins | Later) -> None:
-        """The memory was written to."""
+        """Note that the memory was written to."""
         self._buffer.origins = origins
         self._buffer.version += 1
         self._run.most_writes = max(self._run.most_writes, self._buffer.version)
@@ -135,7 +135,7 @@ class Traced(Members, Body):
             options = {**options, "out": tuple(None if each is None else each.value for each in targets)}
         numbers = None if options or method != "__call__" or ufunc not in OPERATORS else numbers_of(inputs)
         try:
-            if numbers is not None:  # Python's operators on numbers, which notice that integers overflow
+            if numbers is not None:  # Python's operators on numbers warn when integers overflow
                 result = OPERATORS[ufunc](*numbers)
             else:
                 result = getattr(ufunc, method)(*step.args, **options)
@@ -182,7 +182,7 @@ class Traced(Members, Body):
         return self._wrapped(result, places, arrays)
 
     def _record_step(self, operation: Operation, read: str, arrays: list[Any]) -> None:
-        """Put the operation on the tape."""
+        """Add the operation to the tape."""
         tape = self._run.tape
         numbers = [each._number_in_run if type(each) is Traced else 0 for each in arrays]
         tape.add((operation.text, read, numbers), operation.given)
@@ -192,7 +192,7 @@ class Traced(Members, Body):
     def _wrapped(self, result: Any, outputs: Places, arrays: list[Any]) -> Any:
         if not isinstance(result, (tuple, list)):
             if len(outputs) == 1 and not outputs[0] and not isinstance(result, np.ndarray):
-                return result  # a shape, a type, a text
+                return result  # a shape, a dtype, a string
             return self._made(result, outputs[0], arrays)
         if len(result) != len(outputs):
             raise NoRule(f"a rule gives {len(outputs)} outputs where NumPy has {len(result)}")
@@ -202,8 +202,8 @@ class Traced(Members, Body):
         return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 
     def _wrapped_later(self, result: Any, places: Later, arrays: list[Any]) -> Any:
-        """Results that have memory of their own, and whose lineage is not known yet."""
-        self._run.selects = True  # perhaps
+        """Wrap results that own their memory, and whose lineage is not known yet."""
+        self._run.selects = True  # it may have selection lineage
         origins = [each._origins() if type(each) is Traced else {} for each in arrays]
         results = result if isinstance(result, (tuple, list)) else (result,)
         made = [
@@ -237,7 +237,7 @@ class Traced(Members, Body):
         return self._new(value, self._origins_of(links, arrays))
 
     def _new(self, value: Any, origins: Origins | Later) -> Traced:
-        """An array with memory of its own."""
+        """Make an array that owns its memory."""
         self._run.tape.add(value.ndim, (), value.shape)
         return Traced(self._run, Buffer(value.shape, origins), None, value)
 
@@ -249,7 +249,7 @@ class Traced(Members, Body):
         links: Sequence[NumberedLink] = (),
         arrays: Sequence[Any] = (),
     ) -> Traced:
-        """A view of another array's memory."""
+        """Make a view of another array's memory."""
         self._run.tape.add(("view", source._number_in_run, value.ndim), (), value.shape)
         made = Traced(self._run, source._buffer, seen_through(relation, source._view), value)
         if len(links) > 1:
@@ -284,7 +284,7 @@ class Traced(Members, Body):
                 Later(composed, rules.deciding(plain, shape, each.value), each._origins(), "selection")
                 for each in chosen_by
             ]
-            if whole.base is not None and root(whole) is root(value):  # whoever writes into it writes into this array
+            if whole.base is not None and root(whole) is root(value):  # writing to the view writes to this array
                 made = self._shown(whole, self, relation)
                 made._decided = Later(united_all, *decided)
                 return made
@@ -309,7 +309,7 @@ class Traced(Members, Body):
             shape = index.relation.out_shape
             into = trimmed(given.shape, shape)
             target = Later(assigned, index.relation, into)
-        else:  # indices may name a cell twice: the last one stays, which NumPy is asked
+        else:  # indices may contain a cell twice: NumPy decides which value stays
             sources = np.full(self.value.shape, -1, np.int64)
             sources[plain] = np.arange(given.size, dtype=np.int64).reshape(given.shape)
             into = given.shape
@@ -331,9 +331,10 @@ class Traced(Members, Body):
                 self._buffer.origins = Later(united_all, self._buffer.origins, decided)
 
     def _key(self, key: Any) -> tuple[Any, Index, list[Traced], Any]:
-        """The index with plain arrays in it, what is known of it, its traced arrays, and what it picks, if it has none.
+        """Return the index with plain arrays, what is known of it, its traced arrays, and the cells it selects if it
+        has no arrays.
 
-        It goes onto the tape.
+        The index is added to the tape.
         """
         spelled, tape = Spelled(self._run), self._run.tape
         chosen_by: list[Traced] = []
@@ -358,7 +359,7 @@ class Traced(Members, Body):
                 said.append(content(part))
         tape.complete &= spelled.complete
         whole = tuple(plain) if type(key) is tuple else plain[0]
-        picked = self.value[whole] if not spelled.arrays else None  # NumPy's own error, if it is out of bounds
+        picked = self.value[whole] if not spelled.arrays else None  # raises NumPy's own error if it is out of bounds
         index = indexed(self.value.shape, whole, spelled)
         tape.add((index.text, self._number_in_run, said), index.given)
         return whole, index, chosen_by, picked

@@ -1,7 +1,7 @@
 """The class of tracked arrays, for functions that a dtype cannot support: LAPACK, FFT, einsum, interp, bincount.
 
-NumPy computes the values on plain numbers, a rule says where they came from, and the sets of cells are united along the
-rule's relation by the dtype's own sums. Everything else is left to the dtype.
+NumPy computes the values from plain numbers, and a rule gives their lineage. The lineage of each output cell is the
+union over the rule's relation, which the dtype computes as a sum. Everything else is left to the dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whence.errors import BadType, NoRule, TooLarge, WhenceError
 from whence.relation import Relation
 
 MOST_TUPLES = 1 << 24
-"""The most tuples of a relation without a simple form, which is followed tuple by tuple."""
+"""The most tuples of a relation without a simple form, because it is followed tuple by tuple."""
 
 _RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.solve", "linalg.svd", "linalg.pinv",
           "linalg.qr", "linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.slogdet", "linalg.lstsq",
@@ -27,11 +27,11 @@ _RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.so
 
 
 class TrackedArray(_tracked.Held):
-    """An array of the tracked dtype that answers also for functions which compiled code keeps to plain numbers."""
+    """An array of the tracked dtype that also supports functions whose compiled code takes only plain numbers."""
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         first = args[0] if args else None
-        if not is_tracked(first) and not _any_tracked((args, kwargs)):  # numbers that were cast, asked for
+        if not is_tracked(first) and not _any_tracked((args, kwargs)):  # only plain numbers, as after a cast
             return super().__array_function__(function, types, args, kwargs)
         if function in RULED:
             return _by_rule(function, args, kwargs)
@@ -42,9 +42,9 @@ class TrackedArray(_tracked.Held):
             try:
                 return _by_rule(function, args, kwargs)
             except TooLarge:
-                pass  # then the dtype's own sum, which may differ from NumPy's in the last bit
+                pass  # use the dtype's own sum, which may differ from NumPy's in the last bit
             except NoRule:
-                if function not in (np.cov, np.corrcoef):  # whose rules do not know all ways of calling them
+                if function not in (np.cov, np.corrcoef):  # their rules do not support all arguments
                     raise
         try:
             return _require_tracked(function, super().__array_function__(function, types, args, kwargs))
@@ -59,7 +59,7 @@ class TrackedArray(_tracked.Held):
             return _by_rule(function, args, kwargs)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """The same cells as another kind of array; not their memory as other numbers."""
+        """View the same cells as another array class. Viewing the memory as another dtype raises an error."""
         for each in (*args, *kwargs.values()):
             if not (isinstance(each, type) and issubclass(each, np.ndarray)) and np.dtype(each) != self.dtype:
                 raise BadType(
@@ -70,7 +70,7 @@ class TrackedArray(_tracked.Held):
 
     @property
     def strides(self) -> Any:
-        """The bytes from one cell to the next along each axis: a cell has 16."""
+        """The strides in bytes; a cell has 16 bytes."""
         return np.ndarray.strides.__get__(self)
 
     @strides.setter
@@ -89,11 +89,11 @@ class TrackedArray(_tracked.Held):
 
     @property
     def ctypes(self) -> Any:
-        """Refused: an address leads to lineage as well as to numbers."""
+        """Raise an error: the memory contains lineage in addition to numbers."""
         raise BadType("a tracked array has no address; whence.arrays.values(x) are the numbers")
 
     def tobytes(self, *_: Any, **__: Any) -> Any:
-        """Refused: what lies in memory is of use to this process only."""
+        """Raise an error: the memory is meaningful only in this process."""
         raise BadType(
             "a tracked array cannot be saved: its lineage lives in this process only; keep the numbers "
             "with whence.arrays.values(x) and the lineage with whence.relation_of(x, name).save(path)"
@@ -102,7 +102,7 @@ class TrackedArray(_tracked.Held):
     tofile = tobytes
 
     def byteswap(self, *_: Any, **__: Any) -> Any:
-        """Refused: only numbers have bytes in an order, and parts."""
+        """Raise an error: the memory contains lineage in addition to numbers."""
         raise BadType(
             "the memory of a tracked array holds lineage beside the numbers, so it cannot be read directly; "
             "whence.arrays.values(x) are the numbers"
@@ -111,11 +111,11 @@ class TrackedArray(_tracked.Held):
     getfield = setfield = byteswap
 
     def dot(self, b: Any, out: Any = None) -> Any:
-        """The function, which adds as NumPy does for plain numbers."""
+        """Call np.dot, which adds in the same order as for plain numbers."""
         return np.dot(self, b, out=out)
 
     def conj(self, *_: Any, **__: Any) -> Any:
-        """The same array, as of all real numbers."""
+        """Return the array itself: its numbers are real."""
         return self
 
     conjugate = conj
@@ -137,16 +137,16 @@ def _any_tracked(item: Any) -> bool:
 
 _ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate", "cov", "corrcoef")
 ORDERED = {found for name in _ORDERED if (found := rules._rules.named(name)) is not None}
-"""Functions that the dtype can do, but whose sums NumPy adds in an order of its own for plain numbers."""
+"""Functions that the dtype supports, but whose sums NumPy adds in another order for plain numbers."""
 
 BY_CLASS = (np.nanmin, np.nanmax)
-"""Functions that compute another way for classes of arrays: NaN, not `initial`, where a mask leaves no cell."""
+"""Functions that compute differently for subclasses: NaN, and not `initial`, if a mask leaves no cell."""
 
 RULED = {found for name in _RULED if (found := rules._rules.named(name)) is not None}
 
 
 def _require_tracked(function: Callable[..., Any], result: Any) -> Any:
-    """The result, unless it is of plain numbers that no longer say where they came from."""
+    """Return the result; raise an error if it consists of plain numbers, which have no lineage."""
     for each in result if isinstance(result, (list, tuple)) else (result,):
         if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not is_tracked(each):
             raise NoRule(f"{rules.name_of(function)} returned plain numbers for tracked ones: its lineage is not known")
@@ -175,7 +175,7 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         _tracked.look()
     result = function(*plain_args, **plain_kwargs)
     given = (*plain_args, *plain_kwargs.values())
-    if isinstance(result, np.ndarray) and result.size and any(result is each for each in given):  # it was out=
+    if isinstance(result, np.ndarray) and result.size and any(result is each for each in given):  # the out= argument
         if id(result) not in mine:
             raise NoRule(f"{rules.name_of(function)} would write into an array that is not tracked: leave out= out")
         into = mine[id(result)]
@@ -196,9 +196,9 @@ def _arrays_in(item: Any) -> Iterator[Any]:
 
 
 def laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
-    """A plain copy that lies in memory as the tracked cells do: BLAS adds in an order that follows from that.
+    """Return a plain copy with the memory layout of the tracked cells, because the order of BLAS sums depends on it.
 
-    `memory` has what was copied already, as (first byte, last byte, copy): an array and its transpose share theirs.
+    `memory` has earlier copies as (first byte, last byte, copy): an array and its transpose share one.
     """
     if numbers.size == 0:
         return np.empty(numbers.shape)
@@ -207,7 +207,7 @@ def laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
     low, high = at + sum(min(each, 0) for each in reach), at + sum(max(each, 0) for each in reach)
     held = next((each for each in memory if each[0] <= low and high <= each[1]), None)
     if held is None:
-        held = (low, high, np.empty((high - low) // 16 + 1))  # a cell is a number and a set
+        held = (low, high, np.empty((high - low) // 16 + 1))  # a cell of 16 bytes is a number and a set
         memory.append(held)
     strides = [step // 2 for step in numbers.strides]
     made: Any = np.ndarray(numbers.shape, np.float64, held[2], (at - held[0]) // 2, strides)
@@ -216,14 +216,14 @@ def laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
 
 
 def _as_tracked(function: Callable[..., Any], result: Any, links: rules.Links, mine: dict[int, Any]) -> Any:
-    """The numbers as a tracked array (one number as a cell), with the sets of cells that the links say."""
+    """Return the numbers as a tracked array (one number as a cell), with the lineage in the links."""
     numbers = np.asarray(result)
     if numbers.dtype.kind == "c":
         raise NoRule(
             f"{rules.name_of(function)} returns complex numbers, which a tracked array cannot hold: use log.track"
         )
     if numbers.dtype.kind in "biu":
-        return result  # a rank, a count: no cell's value
+        return result  # a rank or a count, which has no value lineage
     total: Any = None
     for link in links:
         if link.kind == "value" and id(link.operand) in mine:
@@ -233,14 +233,15 @@ def _as_tracked(function: Callable[..., Any], result: Any, links: rules.Links, m
         return result
     made = with_values(total, numbers)
     if numbers.base is not None and any(np.may_share_memory(numbers, link.operand) for link in links):
-        made.flags.writeable = False  # NumPy's is a view of the operand, and this is not: whoever writes shall know
+        # NumPy returns a view of the operand, but this is a copy, so that writing must raise an error.
+        made.flags.writeable = False
     return made.view(TrackedArray) if isinstance(result, np.ndarray) else made[()]
 
 
 def with_values(cells: Any, numbers: Any) -> Any:
-    """A tracked array of these numbers whose cells come from where those of another do."""
+    """Return a tracked array of these numbers, each with the lineage of the cell at the same index."""
     made = np.array(cells, copy=True, order="C").view(np.ndarray)
-    pairs = made.reshape(-1).view(np.float64)  # value and set take turns in memory
+    pairs = made.reshape(-1).view(np.float64)  # values and sets alternate in memory
     pairs[0::2] = np.asarray(numbers, np.float64).reshape(-1)
     return made
 
@@ -250,7 +251,7 @@ def _zeroed(cells: Any) -> Any:
 
 
 def _carried(relation: Relation, zeros: Any) -> Any:
-    """Zeros of the output's shape, each cell from all the cells that the relation says."""
+    """Return zeros of the output's shape, each with the lineage of all its cells in the relation."""
     simple = _simple(relation)
     if simple is not None:
         summed, places = simple
@@ -283,7 +284,7 @@ def _flat_index(index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _simple(relation: Relation) -> tuple[tuple[int, ...], list[int]] | None:
-    """For a relation of one row: the input axes that are summed over, and the output axis of each other one."""
+    """For a relation of one row: return the input axes that are summed over, and the output axis of each other one."""
     if len(relation) != 1 or relation._views != (relation.out_shape, relation.in_shape):
         return None
     (part,) = relation.parts()

@@ -20,7 +20,7 @@ OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
 
 
 def numbers_of(inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The operands as the numbers that they are without a trace, if there is no array among them."""
+    """Return the operands as plain numbers; None if there is an array among them."""
     if any(np.shape(each.value if hasattr(type(each), "_is_traced") else each) for each in inputs):
         return None
     plain = tuple(each.plain if hasattr(type(each), "_is_traced") else each for each in inputs)
@@ -28,30 +28,30 @@ def numbers_of(inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def from_compiled_code() -> bool:
-    """Whether the method that asks was called by compiled code (or by its name), and not by an assignment."""
-    frame = sys._getframe(3)  # beyond the method, and what notes its refusals
+    """Whether the calling method was called by compiled code (or by name), and not by an assignment."""
+    frame = sys._getframe(3)  # skip the method and its `refusing` wrapper
     return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL")
 
 
 def root(array: Any) -> Any:
-    """The array that owns the memory, or the object that does."""
+    """Return the array, or other object, that owns the memory."""
     while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def as_number(index: Any) -> Any:
-    """An index out of an array, as the integer that it is."""
+    """Return an index from an array as an integer."""
     return int(index) if isinstance(index, np.integer) else index
 
 
 def as_bound(bound: Any) -> int | None:
-    """A bound of a slice as an integer; a traced number is taken out of its array."""
+    """Return a bound of a slice as an integer; a traced number is taken out of its array."""
     return None if bound is None else operator.index(bound)
 
 
 def trimmed(shape: Shape, target: Shape) -> Shape:
-    """Assignment, unlike broadcasting, drops leading axes of length one."""
+    """Drop leading axes of length one, as assignment does, unlike broadcasting."""
     while len(shape) > len(target) and shape[0] == 1:
         shape = shape[1:]
     return shape

@@ -17,12 +17,12 @@ from whence.selection import Selection
 
 
 def united_all(*parts: Origins) -> Origins:
-    """Everything that any of them says."""
+    """Return the union of all origins."""
     return united(parts)
 
 
 def placed(places: Places, where: tuple[int, int, Shape, bool], *origins: Origins) -> Origins:
-    """The origins of one of several outputs, by what its rule says of the call's arrays."""
+    """Return the origins of one of several outputs, from the rule's relations to the call's arrays."""
     at, count, shape, selection = where
     if len(places) != count:
         raise NoRule(f"a rule gives {len(places)} outputs where NumPy has {count}")
@@ -36,7 +36,7 @@ def placed(places: Places, where: tuple[int, int, Shape, bool], *origins: Origin
 
 
 def picked_from(own: Shape, key: Any, shape: Shape, origins: Origins) -> Origins:
-    """The origins of `a[key]`."""
+    """Return the origins of `a[key]`."""
     relation = rules.indexed(own, key)
     if relation.out_shape != shape:
         raise NoRule(f"a rule gives the shape {relation.out_shape} where NumPy has {shape}")
@@ -44,14 +44,14 @@ def picked_from(own: Shape, key: Any, shape: Shape, origins: Origins) -> Origins
 
 
 def copied(key: Any) -> Any:
-    """An index whose arrays nobody writes to."""
+    """Return an index with copies of its arrays, since the originals may be written to."""
     if isinstance(key, tuple):
         return tuple(map(copied, key))
     return key.copy() if isinstance(key, np.ndarray) else key
 
 
 def seen_through(relation: Relation | Later, view: Relation | Later | None) -> Relation | Later:
-    """What a view of a view shows."""
+    """Return the relation of a view of a view to the memory."""
     return relation if view is None else Later(_composed_views, relation, view)
 
 
@@ -60,17 +60,19 @@ def _composed_views(relation: Relation, view: Relation) -> Relation:
 
 
 def written(old: Origins, view: Relation | None, target: Relation, new: Origins) -> Origins:
-    """The origins of memory after a write through a view of it."""
+    """Return the origins of memory after a write through a view of it."""
     whole = target if view is None else view.inverse.compose(target)
     written = whole.forward(Selection.all(whole.in_shape))
     return overwritten(old, composed(whole, new), written)
 
 
 def assigned(picked: Relation, given: Shape) -> Relation:
-    """The cells that an assignment by an index writes <- those of the value, spread over them."""
+    """Return the relation from the cells that an indexed assignment writes to those of the value, which is
+    broadcast.
+    """
     return picked.inverse.compose(broadcast(given, picked.out_shape))
 
 
 def added_in(view: Relation | None, relation: Relation, origins: Origins, kind: rules.Kind) -> Origins:
-    """What comes to the cells of memory through a view of it."""
+    """Return origins that are added to cells of memory through a view of it."""
     return composed(relation if view is None else view.inverse.compose(relation), origins, kind)

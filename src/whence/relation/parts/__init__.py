@@ -1,4 +1,4 @@
-"""A relation in many files: parts that any process may write, and an index that makes them one."""
+"""A relation in many files: parts that any process may write, and an index that combines them."""
 
 from whence.relation.parts._parted import PartedRelation, asked_how
 from whence.relation.parts.index import Entry, Index, index_of, is_index, parse

@@ -28,7 +28,7 @@ from whence.words import counted, in_units
 ENGINES = ("auto", "local", "spark")
 
 MANY = 1 << 28
-"""If a question needs more bytes than these, Spark reads the parts, if a session is active."""
+"""If a question needs more bytes than this, Spark reads the parts, if a session is active."""
 
 KEPT = 32
 """The most parts that stay open after a question."""
@@ -58,7 +58,7 @@ class PartedRelation(Relation):
 
     def __init__(self, index: Index, place: Place, name: str, *, swapped: bool = False) -> None:
         self._index, self._place, self._name = index, place, name
-        self._swapped = swapped  # the sides of the stored parts are exchanged
+        self._swapped = swapped  # whether the stored parts have input and output swapped
         shapes = (index.out_shape, index.in_shape)
         self._out_shape, self._in_shape = shapes[::-1] if swapped else shapes
         self._stored = self._table = None
@@ -68,7 +68,7 @@ class PartedRelation(Relation):
         self._lock = threading.Lock()
         self._verified: bool | None = None
 
-    # What it is
+    # Properties
 
     def __len__(self) -> int:
         return self._index.boxes
@@ -103,7 +103,7 @@ class PartedRelation(Relation):
         """The same tuples with the sides swapped; the parts stay as they are."""
         return PartedRelation(self._index, self._place, self._name, swapped=not self._swapped)
 
-    # Asking
+    # Questions
 
     def backward(self, cells: Any, *, engine: str = "auto") -> Selection:
         """The input cells that the given output cells came from.
@@ -128,7 +128,7 @@ class PartedRelation(Relation):
         return self._ask(given, backward)
 
     def _chosen(self, given: Selection, backward: bool, engine: str) -> tuple[str, str]:
-        """Who answers, and why."""
+        """Return which engine answers, and why."""
         some = [number for number, _ in self._near(given, backward)]
         size = sum(self._index.entries[number].size for number in some)
         whole = counted(len(self._index.entries), "part")
@@ -157,7 +157,7 @@ class PartedRelation(Relation):
         return ": ".join(self._chosen(given, not forward, engine))
 
     def part(self, number: int) -> Relation:
-        """One part, opened."""
+        """Open one part."""
         with self._lock:
             found = self._opened.get(number)
             if found is not None:
@@ -186,7 +186,7 @@ class PartedRelation(Relation):
         return ((int(among[place]), boxes) for place, boxes in near(bounds[among], given.boxes))
 
     def asked(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[Ints]:
-        """The boxes that each part that is met, or each of the given ones, answers with."""
+        """Yield the boxes of the answer of each part that overlaps the question, or of each of the given ones."""
         for number, boxes in self._near(given, backward, among):
             some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
             yield self.part(number)._ask(some, backward is not self._swapped).boxes
@@ -210,7 +210,7 @@ class PartedRelation(Relation):
         With engine="spark", a result of more than a few boxes is written to the directory `path` in parts.
         """
         _check_engine(engine)
-        given: object = other  # what is no relation is named by the error that every relation gives
+        given: object = other  # the superclass raises the error for other types
         if engine == "local" or not isinstance(given, Relation) or (engine == "auto" and not _are_large(self, other)):
             return super().compose(other)
         if self._in_shape != other.out_shape:
@@ -222,7 +222,7 @@ class PartedRelation(Relation):
             return super()._composed_after(outer)
         return _on_spark(outer, self)
 
-    # All of it in memory, for what needs that
+    # Reading all parts into memory
 
     @property
     def _fits(self) -> bool:
@@ -253,7 +253,7 @@ class PartedRelation(Relation):
         return table
 
     def _folded(self, parts: list[Relation]) -> _core.Table:
-        """Parts under different views, made one through their tuples."""
+        """Combine parts in different views through their tuples."""
         from whence.relation.compress import fold
 
         width = max(1, len(self._out_shape) + len(self._in_shape))
@@ -304,14 +304,14 @@ class PartedRelation(Relation):
 
 
 def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str:
-    """How a step with this relation is answered; for one of many parts also by whom, and why."""
+    """Describe how a step with this relation is answered; for a relation in parts, also the engine and the reason."""
     if not isinstance(relation, PartedRelation):
         return kind
     return f"{kind}, {relation.explain(given, forward=not backward)}"
 
 
 def _numbers(relation: Relation) -> int:
-    """How many integers a relation takes in memory, at most."""
+    """Return the most integers that a relation may need in memory."""
     return 2 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
 
 

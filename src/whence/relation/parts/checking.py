@@ -14,7 +14,7 @@ from whence.relation.parts.writing import bounds_of
 from whence.selection import Selection
 
 FEW_CELLS = 1 << 12
-"""The most output cells that two parts may share, which are compared one by one."""
+"""If two parts share at most this many output cells, these are compared one by one."""
 
 
 def check(index: Index, place: Place, part: Callable[[int], Relation], name: str) -> bool:
@@ -47,7 +47,7 @@ def check(index: Index, place: Place, part: Callable[[int], Relation], name: str
 
 
 def _share_a_tuple(first: Relation, second: Relation, cells: Selection) -> bool | None:
-    """Whether two relations have a tuple of these output cells in common; None if that would take too long."""
+    """Whether two relations share a tuple of these output cells; None if it would take too long to decide."""
     common = first.forward(first.backward(cells)) & second.forward(second.backward(cells)) & cells
     if not common or first.backward(common).isdisjoint(second.backward(common)):
         return False

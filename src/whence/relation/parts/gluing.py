@@ -1,12 +1,12 @@
-"""Merge the pieces of a regular relation that was cut anywhere into a few boxes.
+"""Merge the pieces of a regular relation, which was cut anywhere, into a few boxes.
 
     before: (b = 0 .. 4, a = b), (b = 5, a = 5), (b = 6 .. 9, a = b)
     after:  (b = 0 .. 9, a = b)
 
 A cut may leave rows with one value on some axis, whose pattern is ambiguous: `b = 5, a = 5` is a piece of `a = b`, of
-`a = 10 - b`, and of a box. Such a row is tried under the patterns of the rows with the most tuples, and stays with the
-first one under which it becomes part of a larger row. Rewriting is exact: an axis may be measured from any axis that
-has one value in the row (see `_rewritten`), and rows of one pattern are united as boxes.
+`a = 10 - b`, and of a box. Such a row is tried in the patterns of the rows with the most tuples, and stays in the first
+one in which it becomes part of a larger row. Rewriting is exact: an axis may be measured from any axis that has one
+value in the row (see `_rewritten`), and rows of one pattern are united as boxes.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from whence.relation.rows import BoxRows, hulls, of_part, relation_of, rooted
 from whence.relation.unite import united_rows
 
 REFOLDED = 1 << 22
-"""The most tuples of a piece that is folded again under the views of the others."""
+"""The most tuples of a piece that is folded again in the views of the others."""
 
 AGAIN = 1 << 22
 """The most tuples of a relation that is folded again if more than a few boxes are left."""
 
 MOST_ROWS = 1 << 16
-"""Relations with more rows than these are not merged."""
+"""Relations with more rows than this are not merged."""
 
 Pattern = tuple[Axis, ...]
 
 
 def glued(pieces: Sequence[Relation]) -> list[Relation]:
-    """The same tuples in as few relations as can be: pieces, which share no tuple, with few rows each.
+    """Return the same tuples in as few relations as possible, from pieces that share no tuple and have few rows each.
 
     >>> import whence as wh
     >>> halves = [wh.compress([[i, 9 - i] for i in part], 10, 10) for part in (range(3), range(3, 4), range(4, 10))]
@@ -56,7 +56,7 @@ def glued(pieces: Sequence[Relation]) -> list[Relation]:
 
 
 def _under_one_view(pieces: list[Relation]) -> list[Relation]:
-    """The pieces, small ones under the views that most tuples are stored under."""
+    """Convert small pieces to the view in which most tuples are stored."""
     held: dict[tuple[Shape, Shape], int] = {}
     for piece in pieces:
         held[piece._views] = held.get(piece._views, 0) + piece.count()
@@ -78,7 +78,7 @@ def _seen(piece: Relation, out_view: Shape, in_view: Shape) -> Relation:
 
 
 def _folded_again(relation: Relation) -> Relation:
-    """A relation of more than a few rows, from its tuples if they are few: another view may suit the whole."""
+    """Fold a relation of more than a few rows again if its tuples are few: another view may suit the whole."""
     axes = max(1, len(relation.out_shape) + len(relation.in_shape))
     if len(relation) <= FEW_ROWS or relation.count() > AGAIN or relation.count() * axes > EXPAND_LIMIT:
         return relation
@@ -104,7 +104,9 @@ def _glued(pieces: list[Relation]) -> Relation:
 
 
 def _unfolded(rows: BoxRows) -> BoxRows:
-    """Rows in which an axis of two values is a parent, as two rows each: any two rows lie on a line, if by accident."""
+    """Split rows in which an axis of two values is a parent into two rows: any two rows are on a line, perhaps by
+    chance.
+    """
     bounds = rows.bounds
     for axis in {parent for parent, _, _ in rows.axes if parent >= 0}:
         if rows.axes[axis][0] < 0:
@@ -116,7 +118,7 @@ def _unfolded(rows: BoxRows) -> BoxRows:
 
 
 def _united(rows: Sequence[BoxRows]) -> list[BoxRows]:
-    """The rows of each pattern united, the patterns with the most tuples first."""
+    """Unite the rows of each pattern, the patterns with the most tuples first."""
     left: dict[Pattern, Ints] = {}
     for each in rows:
         known = left.get(each.axes)
@@ -129,10 +131,10 @@ def _united(rows: Sequence[BoxRows]) -> list[BoxRows]:
 
 
 def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[BoxRows]:
-    """The rows of a pattern with those of others that become parts of them; these are taken out of what is left."""
+    """Unite the rows of a pattern with rows of other patterns that become parts of them; remove these from `left`."""
     own = left.pop(pattern)
     left[pattern] = own[:0]
-    loose: list[tuple[Pattern, Ints, Ints]] = []  # whose rows, which of them, and what they are under this pattern
+    loose: list[tuple[Pattern, Ints, Ints]] = []  # the pattern of rows, their indices, and their bounds in this pattern
     for other, bounds in left.items():
         fits, turned = _rewritten(BoxRows(other, bounds), pattern)
         if len(turned):
@@ -152,8 +154,8 @@ def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[BoxRows]:
 def _rewritten(rows: BoxRows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints]:
     """Find the rows that can be written in another pattern, and rewrite them.
 
-    An axis keeps its bounds if it has the same parent and slopes. Otherwise both parents, the one it has and the one
-    it is to have, must have one value in the row: then the bounds are numbers, and measured from the new parent.
+    An axis keeps its bounds if it has the same parent and slopes. Otherwise its old and its new parent must have one
+    value in the row: then the bounds are constants, and are measured from the new parent.
     """
     around = hulls(rows)
     single = around[:, :, 0] == around[:, :, 1]
@@ -173,7 +175,9 @@ def _rewritten(rows: BoxRows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints
 
 
 def _meeting(a: Ints, b: Ints, pattern: Pattern) -> NDArray[np.bool_]:
-    """Which rows of a pattern share tuples: (rows of a, rows of b). Axes with two slopes must have the same bounds."""
+    """Return which rows of a pattern share tuples: (rows of a, rows of b). Axes with two slopes must have the same
+    bounds.
+    """
     met = np.ones((len(a), len(b)), bool)
     for axis, (_, p, q) in enumerate(pattern):
         mine, theirs = a[:, None, axis], b[None, :, axis]
@@ -185,7 +189,7 @@ def _meeting(a: Ints, b: Ints, pattern: Pattern) -> NDArray[np.bool_]:
 
 
 def _from_output(rows: BoxRows, count: int) -> BoxRows:
-    """The rows with the axes of the output without parents, where they can be."""
+    """Return the rows with the axes of the output as roots, if possible."""
     try:
         return rooted(rows, range(count))
     except NoForm:
@@ -193,13 +197,13 @@ def _from_output(rows: BoxRows, count: int) -> BoxRows:
 
 
 def _safe(rows: Sequence[BoxRows]) -> bool:
-    """Whether bounds times slopes fit 64 bits by far, and there are axes at all."""
+    """Whether products of bounds and slopes are well within 64 bits, and there are axes."""
     steep = max((abs(slope) for each in rows for _, p, q in each.axes for slope in (p, q)), default=0)
     far = max((int(np.abs(each.bounds).max()) for each in rows if each.bounds.size), default=0)
     return bool(rows[0].axes) and max(1, steep) * far < 1 << 60
 
 
 def _tuples(rows: BoxRows) -> float:
-    """About how many tuples rows have."""
+    """Estimate how many tuples rows have."""
     around = hulls(rows)
     return float(np.prod((around[:, :, 1] - around[:, :, 0] + 1).astype(float), axis=1).sum())

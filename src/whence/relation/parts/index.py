@@ -1,9 +1,9 @@
-"""The index of a relation of many parts: which parts there are, and where the tuples of each lie.
+"""The index of a relation in parts: which parts there are, and the bounds of the tuples in each.
 
     magic, version | checksum and length of what follows | shapes, number of parts | one record for each part
 
-docs/reference/format.md is its specification. It is read whole when the relation is opened, and may come from a
-stranger: each number is checked against the others and the shapes before it is used.
+docs/reference/format.md is its specification. It is read completely when the relation is opened, and may come from an
+untrusted source: each number is checked against the others and the shapes before it is used.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ NAME_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A part as the index knows it: the hash of its file, which is its name, and what is in it.
+    """The entry of a part in the index: the hash of its file, which is its name, and what it contains.
 
-    `bounds` holds the least and the greatest index of its tuples on each axis, output first, under the shapes.
+    `bounds` has the least and the greatest index of its tuples on each axis, output first, in the shapes.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Entry:
     bounds: tuple[tuple[int, int], ...]
 
     def to_bytes(self) -> bytes:
-        """The entry's record.
+        """Return the entry's record.
 
         >>> Entry("00" * 32, 100, 1, 3, ((0, 2), (0, 2))).to_bytes()[32:].hex()[:16]
         '6400000000000000'
@@ -50,7 +50,7 @@ class Entry:
 
     @classmethod
     def from_bytes(cls, record: bytes) -> Entry:
-        """The entry of a record."""
+        """Read the entry in a record."""
         numbers = np.frombuffer(record, "<u8", 4, NAME_BYTES)
         bounds = np.frombuffer(record, "<i8", offset=NAME_BYTES + 32).reshape(-1, 2)
         size, boxes, low, high = (int(number) for number in numbers)
@@ -68,26 +68,26 @@ class Index:
 
     @property
     def boxes(self) -> int:
-        """How many boxes all parts have."""
+        """The number of boxes of all parts."""
         return sum(entry.boxes for entry in self.entries)
 
     @property
     def tuples(self) -> int:
-        """How many tuples all parts have."""
+        """The number of tuples of all parts."""
         return sum(entry.tuples for entry in self.entries)
 
     @property
     def size(self) -> int:
-        """How many bytes all parts have."""
+        """The size of all parts in bytes."""
         return sum(entry.size for entry in self.entries)
 
     def bounds(self) -> Ints:
-        """The bounds of all parts: (parts, axes of the output + axes of the input, 2)."""
+        """Return the bounds of all parts: (parts, axes of the output + axes of the input, 2)."""
         axes = len(self.out_shape) + len(self.in_shape)
         return np.array([entry.bounds for entry in self.entries], np.int64).reshape(len(self.entries), axes, 2)
 
     def to_bytes(self) -> bytes:
-        """The index as the bytes of its file."""
+        """Return the index as the bytes of its file."""
         body = bytearray()
         varint.write_all(body, self.out_shape)
         varint.write_all(body, self.in_shape)
@@ -98,17 +98,17 @@ class Index:
 
 
 def index_of(out_shape: Shape, in_shape: Shape, entries: Iterable[Entry]) -> Index:
-    """The index of these parts, put into the order of the output."""
+    """Return the index of these parts, sorted by output."""
     return Index(out_shape, in_shape, tuple(sorted(entries, key=lambda entry: (entry.bounds, entry.name))))
 
 
 def is_index(data: bytes | memoryview) -> bool:
-    """Whether a file begins as an index does."""
+    """Whether a file begins like an index."""
     return bytes(data[: len(MAGIC)]) == MAGIC
 
 
 def parse(data: bytes | memoryview, name: str) -> Index:
-    """The index from the bytes of its file; `name` is what errors call it."""
+    """Parse the index from the bytes of its file. Errors call it `name`."""
     remedy = "restore it from a copy, or write the relation again"
     if len(data) < PREFIX.size or not is_index(data):
         raise Damaged(f"{name} is not the index of a relation, or its beginning is damaged; {remedy}")

@@ -1,7 +1,8 @@
-"""Rows that lie on a line, folded into one: the rule of folding, applied to rows instead of tuples.
+"""Fold rows on a line into one row: the rule of folding, applied to rows instead of tuples.
 
-Rows of one pattern, each with one value on an axis `v`, are one row where `v` counts up by one, the bounds of each axis
-without a parent move by a constant step, and those of the others stay. `v` is then the parent of what moves:
+Rows of one pattern, each with one value on an axis `v`, become one row if `v` increases by one, the bounds of each axis
+without a parent move by a constant step, and those of the others stay the same. Then `v` is the parent of the axes that
+move:
 
     (b = 0, a from 0 to 0), (b = 1, a from 0 to 1), (b = 2, a from 0 to 2)    ->    (b from 0 to 2, a from 0 to b)
 """
@@ -19,7 +20,7 @@ LEAST = 3
 
 
 def lined(rows: BoxRows, v: int) -> list[BoxRows]:
-    """The same tuples, with rows folded along an axis where they lie on a line.
+    """Return the same tuples, with rows folded along an axis if they are on a line.
 
     >>> found = lined(BoxRows(((-1, 0, 0), (-1, 0, 0)), np.array([[[i, i], [0, i]] for i in range(3)])), 0)
     >>> [(each.axes, each.bounds.tolist()) for each in found]
@@ -32,7 +33,7 @@ def lined(rows: BoxRows, v: int) -> list[BoxRows]:
     axes = tuple((-1, 0, 0) if parent == v else (parent, p, q) for parent, p, q in rows.axes)
     bounds = rows.bounds[fit].copy()
     for axis, (parent, _, _) in enumerate(rows.axes):
-        if parent == v:  # it has one value: measured from it is the same as from 0
+        if parent == v:  # `v` has one value, so bounds relative to it become bounds relative to 0
             bounds[:, axis] = around[fit][:, axis]
     held = tuple(axis for axis, (parent, _, _) in enumerate(axes) if parent >= 0)
     free = tuple(axis for axis in range(len(axes)) if axis not in held and axis != v)
@@ -46,7 +47,9 @@ def lined(rows: BoxRows, v: int) -> list[BoxRows]:
 
 
 def _chains(bounds: Ints, v: int, held: tuple[int, ...]) -> list[Ints]:
-    """Rows that may follow each other: `v` counts up by one, held axes stay, and it is the same one of several."""
+    """Return rows that may follow each other: `v` increases by one, held axes stay, and the rank among rows of one `v`
+    too.
+    """
     others = [axis for axis in range(bounds.shape[1]) if axis != v and axis not in held]
     keys = [bounds[:, axis, side] for axis in reversed(others) for side in (1, 0)]
     keys += [bounds[:, v, 0]] + [bounds[:, axis, side] for axis in reversed(held) for side in (1, 0)]
@@ -61,7 +64,7 @@ def _chains(bounds: Ints, v: int, held: tuple[int, ...]) -> list[Ints]:
     value = ordered[:, v, 0]
     new = np.concatenate([[True], (group[1:] != group[:-1]) | (value[1:] != value[:-1])])
     first = np.maximum.accumulate(np.where(new, np.arange(len(ordered)), 0))
-    rank = np.arange(len(ordered)) - first  # which one of the rows of this value
+    rank = np.arange(len(ordered)) - first  # the rank of each row among those with the same value
     by_rank = np.lexsort((value, rank, group))
     follows = (
         (group[by_rank][1:] == group[by_rank][:-1])
@@ -72,7 +75,7 @@ def _chains(bounds: Ints, v: int, held: tuple[int, ...]) -> list[Ints]:
 
 
 def _runs(chain: Ints, free: tuple[int, ...]) -> list[slice]:
-    """Stretches of a chain in which the free bounds move by a constant step."""
+    """Return the ranges of a chain in which the free bounds move by a constant step."""
     steps = np.diff(chain[:, free].reshape(len(chain), -1), axis=0)
     found, start = [], 0
     while start < len(chain):
@@ -88,7 +91,7 @@ def _runs(chain: Ints, free: tuple[int, ...]) -> list[slice]:
 
 
 def _folded(run: Ints, axes: tuple[Axis, ...], free: tuple[int, ...], v: int) -> tuple[tuple[Axis, ...], Ints]:
-    """One row for a run of them."""
+    """Fold a run of rows into one row."""
     row, pattern = run[0].copy(), list(axes)
     if len(run) > 1:
         begin = int(run[0, v, 0])

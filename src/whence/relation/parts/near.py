@@ -10,9 +10,9 @@ from whence.relation.blocks import Ints
 
 
 def near(bounds: Ints, boxes: Ints) -> Iterator[tuple[int, Ints]]:
-    """The number of each part that the boxes (n, axes, 2) meet, and those boxes.
+    """Yield the index of each part that the boxes (n, axes, 2) overlap, and those boxes.
 
-    `bounds` (parts, axes, 2) are those of the axes that the question is about.
+    `bounds` (parts, axes, 2) are those of the axes of the question.
 
     >>> bounds = np.array([[[0, 4]], [[5, 9]], [[3, 12]]])
     >>> [(number, met.tolist()) for number, met in near(bounds, np.array([[[2, 2]], [[11, 20]]]))]
@@ -26,7 +26,7 @@ def near(bounds: Ints, boxes: Ints) -> Iterator[tuple[int, Ints]]:
     boxes = boxes[np.argsort(boxes[:, 0, 0], kind="stable")]
     first = boxes[:, 0, 0]
     reached = np.maximum.accumulate(boxes[:, 0, 1])
-    # On the first axis a part is met by no box before `start`, and by none from `stop` on.
+    # On the first axis, a part overlaps no box before `start`, and none from `stop` on.
     starts = np.searchsorted(reached, bounds[:, 0, 0], side="left")
     stops = np.searchsorted(first, bounds[:, 0, 1], side="right")
     for number in np.flatnonzero(starts < stops):

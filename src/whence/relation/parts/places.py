@@ -1,4 +1,4 @@
-"""Where parts are stored: each is a file named by the hash of its content, so writing it twice has no effect."""
+"""Directories of parts: each part is a file named by the hash of its content, so writing it twice has no effect."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from whence.relation._relation import Relation
 
 INDEX = "index"
 ENDING = ".part"
-TEMPORARY = ".writing-"  # how the name of a file begins until it is complete
-MAPPED = 1 << 16  # bytes from which on a part is mapped into memory, not read
+TEMPORARY = ".writing-"  # prefix of files that are not complete yet
+MAPPED = 1 << 16  # parts of at least so many bytes are mapped into memory, not read
 
 
 def hash_of(data: bytes | memoryview) -> str:
-    """The name under which these bytes are stored: BLAKE2b with 256 bits, in hexadecimal.
+    """Return the name of the file for these bytes: BLAKE2b with 256 bits, in hexadecimal.
 
     >>> hash_of(b"")[:16]
     '0e5751c026e543b2'
@@ -29,23 +29,25 @@ def hash_of(data: bytes | memoryview) -> str:
 
 
 class Place(Protocol):
-    """Where the parts of a relation are written and read. It is sent to other processes: it must be picklable."""
+    """Storage in which parts of a relation are written and read. It is sent to other processes, so it must be
+    picklable.
+    """
 
     def put(self, name: str, data: bytes) -> bool:
         """Write a part atomically. Return whether it is new."""
 
     def has(self, name: str, size: int) -> bool:
-        """Whether the part is there, with that many bytes."""
+        """Whether the part exists, with that many bytes."""
 
     def open(self, name: str, title: str) -> Relation:
-        """The part of that name, called `title` in errors."""
+        """Open the part of that name, called `title` in errors."""
 
     def verify(self, name: str) -> None:
         """Read the whole part. Raise Damaged if it is missing, or its hash is not its name."""
 
 
 class Directory:
-    """Parts in a directory, beside the index that makes them one relation."""
+    """Parts in a directory, with the index that combines them into one relation."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -62,12 +64,12 @@ class Directory:
         self.require_free()
 
     def require_free(self) -> None:
-        """Raise Redefined if there is a relation here."""
+        """Raise Redefined if the directory has a relation."""
         if (self.path / INDEX).exists():
             raise self._taken()
 
     def put(self, name: str, data: bytes) -> bool:
-        """Write a part under a temporary name, then rename it."""
+        """Write a part to a temporary file, then rename it."""
         target = self._file(name)
         if target.exists() and target.stat().st_size == len(data) and target.read_bytes() == data:
             return False
@@ -75,7 +77,7 @@ class Directory:
         return True
 
     def has(self, name: str, size: int) -> bool:
-        """Whether the part is there, with that many bytes."""
+        """Whether the part exists, with that many bytes."""
         try:
             return self._file(name).stat().st_size == size
         except FileNotFoundError:
@@ -86,7 +88,7 @@ class Directory:
         self._write(index, self.path / INDEX, self._link)
 
     def index(self) -> bytes:
-        """The bytes of the index."""
+        """Return the bytes of the index."""
         try:
             return (self.path / INDEX).read_bytes()
         except FileNotFoundError:
@@ -97,7 +99,7 @@ class Directory:
             raise StoreError(f"cannot read {str(self.path)!r}: {error.strerror or error}") from error
 
     def open(self, name: str, title: str) -> Relation:
-        """The part, memory-mapped unless it is small."""
+        """Open the part; it is memory-mapped unless it is small."""
         try:
             with self._file(name).open("rb") as file:
                 if os.fstat(file.fileno()).st_size < MAPPED:

@@ -1,8 +1,8 @@
-"""The work of one task of a cluster: make parts of the tuples of one range of the output.
+"""The work of one task of a cluster: make parts from the tuples of one range of the output.
 
-This module is independent of Spark. A task gets numbers of cells (their positions in C order), in batches. It sorts
-them, on disk if there are many, folds them with the compiled core, and writes each part that has more than a few
-boxes. It returns one small `PartReport` per part.
+This module is independent of Spark. A task gets flat indices of cells, in batches. It sorts them, on disk if there are
+many, folds them with the compiled core, and writes each part that has more than a few boxes. It returns one small
+`PartReport` for each part.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from whence.relation.stream import Spool
 from whence.relation.tables import over_columns
 
 PART = 1 << 20
-"""About how many tuples a part has."""
+"""The approximate number of tuples of a part."""
 
 ALIKE = 8
-"""For so many irregular stretches, one after the other, the layout of the first one is taken."""
+"""The layout of an irregular range is used for this many ranges, one after the other."""
 
 _layouts: dict[tuple[Shape, Shape], tuple[Layout, int]] = {}
-"""The layout that was found last, and for how many more stretches it is taken."""
+"""The layout that was chosen last, and for how many more ranges it is used."""
 
 FEW_BOXES = 64
 """A part with at most this many boxes is not written, but reported and merged with its neighbours."""
@@ -40,7 +40,7 @@ FEW_BOXES = 64
 
 @dataclass(frozen=True, slots=True)
 class PartReport:
-    """A part that was written, or the bytes of a small one that was not; and how many tuples it has."""
+    """A part that was written, or the bytes of a small one that was not, and its number of tuples."""
 
     tuples: int
     entry: Entry | None = None
@@ -57,14 +57,14 @@ def parts_of(
     few: int = FEW_BOXES,
     columns: tuple[int, int] | None = None,
 ) -> Iterator[PartReport]:
-    """Make parts of tuples in batches: numbers of output cells, and of the input cells they came from.
+    """Make parts from batches of tuples: flat indices of output cells, and of the input cells they came from.
 
-    Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
-    the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more. A part of up to
-    `few` boxes is reported, not written.
+    Tasks share no tuple if each has its own range of output cells, or of (output, input) pairs. `ordered` says that the
+    pairs are in ascending order, which is required if the shapes have 2^63 pairs or more. A part of up to `few` boxes
+    is reported, not written.
 
     With `columns`, the shapes are the numbers of rows of two tables with so many columns, and the parts are relations
-    of the tables: every cell of a row from every cell of the other.
+    of the tables: every cell of a row comes from every cell of the other.
     """
     chunks: Iterator[Keys] | Iterator[Ints] = _pairs(batches, ordered)
     if fits_key(out_shape, in_shape):
@@ -82,9 +82,9 @@ def parts_of_keys(
     *,
     few: int = FEW_BOXES,
 ) -> Iterator[PartReport]:
-    """The same of tuples that are one number each: that of the output cell, times the input cells, plus the input cell.
+    """Make parts from tuples that are one key each: flat output index * number of input cells + flat input index.
 
-    The shapes have less than 2^63 pairs.
+    The shapes must have fewer than 2^63 pairs.
     """
     return _parts(_stretches(batches), out_shape, in_shape, place, few, None)
 
@@ -101,7 +101,7 @@ def _parts(
 
 
 def made_part(made: Relation, place: Place, few: int = FEW_BOXES) -> PartReport:
-    """A part of more than a few boxes written, and what is to be reported of it."""
+    """Write a part if it has more than a few boxes, and return its report."""
     if len(made) <= few:
         return PartReport(made.count(), small=made.to_bytes())
     return PartReport(made.count(), entry=write_part(place, made))
@@ -117,7 +117,7 @@ def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, plac
             small.append(Relation.from_bytes(each.small, "a part"))
     whole = glued(small)
     if not entries and sum(map(len, whole)) > 1 and sum(each.count() for each in whole) <= PART:
-        tuples = np.concatenate([each.to_array() for each in whole])  # no more than one task has: made as by one
+        tuples = np.concatenate([each.to_array() for each in whole])  # as few as one task has
         return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
     if not entries and len(whole) <= 1:
         return whole[0] if whole else Relation.empty(out_shape, in_shape)
@@ -135,7 +135,9 @@ def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
 
 
 def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """The rows of a stretch. Weighing layouts takes up to half of the time, and irregular stretches are alike."""
+    """Fold a range. Choosing a layout takes up to half of the time, so irregular ranges, which are similar, share
+    one.
+    """
     folder = fed(keys, natural(out_shape, in_shape))
     if len(keys) < PART // 8 or 2 * folder.rows < len(keys):
         return improve(folder, keys, out_shape, in_shape)
@@ -143,13 +145,13 @@ def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
     layout, left = _layouts.pop(shapes, (None, 0))
     if layout is None or not left:
         layout, left = choose(keys, out_shape, in_shape), ALIKE
-        _layouts.clear()  # a process that lives long sees many relations
+        _layouts.clear()  # a long-running process sees many relations
     _layouts[shapes] = layout, left - 1
     return improve(folder, keys, out_shape, in_shape, layout)
 
 
 def _stretches(batches: Iterable[Keys]) -> Iterator[Keys]:
-    """Tuples as one number each, sorted and once each, in stretches of about a part."""
+    """Yield keys, sorted and without duplicates, in ranges of about a part."""
     with Spool() as spool:
         for some in batches:
             if len(some):
@@ -161,7 +163,7 @@ def _stretches(batches: Iterable[Keys]) -> Iterator[Keys]:
 
 
 def _pairs(batches: Iterable[tuple[Ints, Ints]], ordered: bool) -> Iterator[Ints]:
-    """Pairs that come in order, once each, in stretches of about a part; unordered ones must fit into memory."""
+    """Yield sorted pairs without duplicates, in ranges of about a part; unordered pairs must fit into memory."""
     held: list[Ints] = []
     count = 0
     last: Ints | None = None
@@ -179,6 +181,6 @@ def _pairs(batches: Iterable[tuple[Ints, Ints]], ordered: bool) -> Iterator[Ints
 
 
 def _after(pairs: Ints, last: Ints | None) -> Ints:
-    """The pairs, sorted and once each, without the one that ended what came before."""
+    """Return the pairs, sorted and without duplicates, except the last one of the range before."""
     found = np.unique(pairs, axis=0)
     return found[1:] if last is not None and len(found) and np.array_equal(found[0], last) else found

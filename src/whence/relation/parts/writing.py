@@ -1,4 +1,4 @@
-"""Writing a relation of many parts: parts anywhere and in any order, then the index, once."""
+"""Write a relation in parts: parts anywhere and in any order, then the index, once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def publish(
 
 
 def bounds_of(relation: Relation) -> Bounds:
-    """The least and the greatest index of a relation's tuples on each axis, output first."""
+    """Return the least and the greatest index of a relation's tuples on each axis, output first."""
     found: list[tuple[int, int]] = []
     outs = len(relation._views[0])
     for backward, shape, view in zip(
@@ -60,7 +60,7 @@ def bounds_of(relation: Relation) -> Bounds:
 
 
 def _row_bounds(relation: Relation) -> list[tuple[int, int]]:
-    """The bounds of all rows, in the coordinates of the views."""
+    """Return the bounds of all rows, in the coordinates of the views."""
     each = np.array([codec.bounding_box(part, 0, part.rows) for part in relation.parts()], np.int64)
     if each.ndim < 3:  # no axes
         return []
