@@ -241,7 +241,7 @@ def test_relations_of_one_source_with_and_without_attributes_are_distinguished(r
 
 def test_turtle_says_that_it_has_no_bundles() -> None:
     graph = Graph.build([("b", "entity"), ("e", "entity", {"whence:bundle": "b"})], [])
-    with pytest.warns(GraphWarning, match=r"Turtle has no bundles, and what is in log:b is written beside"):
+    with pytest.warns(GraphWarning, match=r"Turtle has no bundles, and what is in log:b is written without its bundle"):
         text = prov.dump(graph, "rdf")
     assert prov.parse(text, "rdf").graph.vertices == ["b", "e"]
 
