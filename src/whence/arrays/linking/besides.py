@@ -218,7 +218,7 @@ class Reading:
                 yield f"{label}[{key!r}]", each
             else:
                 yield from self.inside(f"{label}[{key!r}]", each, depth - 1)
-        every = not isinstance(item, (type, types.ModuleType)) and not _is_program(type(item))
+        every = not isinstance(item, (type, types.ModuleType, types.SimpleNamespace)) and not _is_program(type(item))
         for key, each in attributes_of(item):
             if every and self.wanted(each):  # methods of a library's object may read any of its data
                 yield f"{label}.{key}", each
