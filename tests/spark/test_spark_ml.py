@@ -38,7 +38,7 @@ def test_a_prediction_comes_from_its_row(spark: SparkSession) -> None:
     text = p.explain()
     assert "not reproducible" not in text
     for model in ("StringIndexer", "OneHotEncoder", "StandardScaler", "Prediction", "DecisionTreeRegression"):
-        assert f"holds what a {model}Model learned from the rows it was fitted on" in text
+        assert f"holds the state that a {model}Model learned from the rows it was fitted on" in text
 
 
 def test_vectors_in_the_output_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
