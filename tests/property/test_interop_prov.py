@@ -279,3 +279,8 @@ def test_bad_places_and_values_are_errors(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prov.dump(lifecycle(), "rdf")
+
+
+def test_an_unknown_encoding_is_an_error_that_names_the_file() -> None:
+    with pytest.raises(BadGraph, match="is not XML: unknown encoding"):
+        prov.parse('<?xml version="1.0" encoding="SCII"?><a/>', "xml")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.testing.chains import Chain, Jury, Recorded, asked_at_random
 from whence.testing.chains.chain import Unjudged
-from whence.testing.strategies.chains import chains
+from whence.testing.strategies.programs import chains
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

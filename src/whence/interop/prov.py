@@ -193,7 +193,7 @@ def _refuse_entities(text: str, where: str) -> None:
         parser.Parse(text.encode("utf-8", "surrogatepass"), True)
     except BadGraph:
         raise
-    except (expat.ExpatError, ValueError) as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # LookupError: an unknown encoding
         raise BadGraph(f"{where} is not XML: {error}") from error
 
 
