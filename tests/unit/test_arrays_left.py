@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import whence as wh
+from whence.arrays.tracing import _run
 from whence.arrays.tracing._finished import Finished
 
 X = np.arange(6.0).reshape(3, 2)
@@ -168,3 +169,25 @@ def test_a_call_leaves_nothing_behind(tmp_path: Any) -> None:
             assert [each for each in gc.get_objects() if type(each) in (Traced, Finished)] == []
         finally:
             gc.enable()
+
+
+def test_a_refused_call_needs_no_search_and_leaves_the_callers_errors_alone(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[Any] = []
+    monkeypatch.setattr(_run, "finish", lambda arrays, _: searched.extend(arrays))
+    with wh.open(tmp_path / "log.whence") as log:
+        view = log.track(lambda x: (x * 2).view("i8"), name="view", unknown="error")
+        try:
+            _fails(3)
+        except ValueError as error:
+            with pytest.raises(wh.errors.NoRule):
+                view(X)
+            frame = error.__traceback__.tb_next  # type: ignore[union-attr]
+            assert frame is not None
+            assert frame.tb_frame.f_locals == {"number": 3}
+    assert searched == []
+
+
+def _fails(number: int) -> None:
+    raise ValueError(number)
