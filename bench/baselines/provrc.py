@@ -2,9 +2,9 @@
 
 A row holds an interval for each output axis; for each input axis an interval, or the interval of its difference from
 one output axis. Here a difference is input - output. Rows are merged only with their neighbours in the sorted table.
-Two things the paper leaves open are decided in favour of the baseline: a bound that says nothing new (high = low, a
-second way to tell the same input) is not stored, and a question splits rows in which two input axes follow the same
-output axis, so that its answers are exact.
+Two things that the paper leaves open are decided in favour of the baseline. A bound that adds nothing (high = low, a
+second form of the same input) is not stored. A question splits rows in which two input axes follow the same output
+axis, so that its answers are exact.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on the way through step 2: each input axis is told in out_axes + 1 ways at once.
+    """Rows during step 2, with each input axis in out_axes + 1 forms.
 
-    Way 0 is the input as it is, way j + 1 is its difference from output axis j. `alive` holds, as one bit for each
-    input axis and way, which of them are still the same for all that a row stands for.
+    Form 0 is the input index, form j + 1 its difference from the index on output axis j. `alive` has one bit for each
+    input axis and form, which is set if all tuples of the row agree in that form.
     """
 
     out_low: Ints
     out_high: Ints
-    told_low: Ints
-    told_high: Ints
+    forms_low: Ints
+    forms_high: Ints
     alive: Ints
 
 
 def compress(chunks: Iterable[Ints], out_axes: int) -> Table:
     """The compressed table of sorted, distinct tuples, output axes first; chunks are joined at their borders."""
-    parts = [merge_outputs(tell(*merge_inputs(chunk, chunk, out_axes), out_axes)) for chunk in chunks]
+    parts = [merge_outputs(in_every_form(*merge_inputs(chunk, chunk, out_axes), out_axes)) for chunk in chunks]
     if not parts:
         raise ValueError("there are no chunks to compress")
     if len(parts) == 1:
@@ -65,7 +65,7 @@ def compress(chunks: Iterable[Ints], out_axes: int) -> Table:
 
 def fields(rows: Rows) -> tuple[Ints, ...]:
     """The columns of rows, in order."""
-    return rows.out_low, rows.out_high, rows.told_low, rows.told_high, rows.alive
+    return rows.out_low, rows.out_high, rows.forms_low, rows.forms_high, rows.alive
 
 
 def run_starts(joins: NDArray[np.bool_]) -> Ints:
@@ -74,7 +74,7 @@ def run_starts(joins: NDArray[np.bool_]) -> Ints:
 
 
 def merge_inputs(low: Ints, high: Ints, out_axes: int) -> Pair:
-    """Step 1: neighbours that are equal but for adjacent intervals on one input axis become one row."""
+    """Step 1: merge neighbours that differ only in adjacent intervals of one input axis."""
     for axis in range(low.shape[1] - 1, out_axes - 1, -1):
         if len(low) < 2:
             break
@@ -90,22 +90,22 @@ def merge_inputs(low: Ints, high: Ints, out_axes: int) -> Pair:
     return low, high
 
 
-def tell(low: Ints, high: Ints, out_axes: int) -> Rows:
-    """Each input axis in every way: as it is, and relative to each output axis."""
+def in_every_form(low: Ints, high: Ints, out_axes: int) -> Rows:
+    """Return rows with every form of each input axis."""
     out_low = low[:, :out_axes]
     shift = np.concatenate([np.zeros((len(low), 1), dtype=np.int64), out_low], axis=1)
-    told_low = low[:, out_axes:, None] - shift[:, None, :]
-    told_high = high[:, out_axes:, None] - shift[:, None, :]
-    alive = np.full(len(low), (1 << told_low[:1].size) - 1, dtype=np.int64)
-    return Rows(out_low, high[:, :out_axes], told_low, told_high, alive)
+    forms_low = low[:, out_axes:, None] - shift[:, None, :]
+    forms_high = high[:, out_axes:, None] - shift[:, None, :]
+    alive = np.full(len(low), (1 << forms_low[:1].size) - 1, dtype=np.int64)
+    return Rows(out_low, high[:, :out_axes], forms_low, forms_high, alive)
 
 
 def merge_outputs(rows: Rows) -> Rows:
-    """Step 2: neighbours merge along an output axis if each input axis has a way in which they are told the same."""
-    in_axes, ways = rows.told_low.shape[1:]
-    out_axes = ways - 1
+    """Step 2: merge neighbours along an output axis if they agree in some form of each input axis."""
+    in_axes, forms = rows.forms_low.shape[1:]
+    out_axes = forms - 1
     for axis in range(out_axes - 1, -1, -1):
-        out_low, out_high, told_low, told_high, alive = fields(rows)
+        out_low, out_high, forms_low, forms_high, alive = fields(rows)
         if len(out_low) < 2:
             break
         near = out_low[1:, axis] == out_high[:-1, axis] + 1
@@ -113,45 +113,45 @@ def merge_outputs(rows: Rows) -> Rows:
             if other != axis:
                 near &= (out_low[1:, other] == out_low[:-1, other]) & (out_high[1:, other] == out_high[:-1, other])
         common = alive[1:] & alive[:-1]
-        for place in range(in_axes * ways):
-            one, way = divmod(place, ways)
-            same = told_low[1:, one, way] == told_low[:-1, one, way]
-            same &= told_high[1:, one, way] == told_high[:-1, one, way]
+        for place in range(in_axes * forms):
+            one, form = divmod(place, forms)
+            same = forms_low[1:, one, form] == forms_low[:-1, one, form]
+            same &= forms_high[1:, one, form] == forms_high[:-1, one, form]
             common &= ~np.where(same, 0, np.int64(1) << place)
-        starts, left = greedy_runs(near, common, in_axes, ways)
+        starts, left = greedy_runs(near, common, in_axes, forms)
         single = np.diff(np.append(starts, len(out_low))) == 1
         left[single] = alive[starts[single]]
         ends = np.append(starts[1:], len(out_low)) - 1
         after = out_high[starts]
         after[:, axis] = out_high[ends, axis]
-        rows = Rows(out_low[starts], after, told_low[starts], told_high[starts], left)
+        rows = Rows(out_low[starts], after, forms_low[starts], forms_high[starts], left)
     return rows
 
 
 def choose(rows: Rows) -> Table:
-    """One way for each input axis: as it is if that is still true, else relative to the first output axis that is."""
-    in_axes, ways = rows.told_low.shape[1:]
+    """Choose one form for each input axis: the first in which the tuples of the row agree."""
+    in_axes, forms = rows.forms_low.shape[1:]
     chosen = np.zeros((len(rows.alive), in_axes), dtype=np.int64)
     for one in range(in_axes):
-        for way in range(ways - 1, -1, -1):
-            chosen[(rows.alive >> (one * ways + way)) & 1 == 1, one] = way
+        for form in range(forms - 1, -1, -1):
+            chosen[(rows.alive >> (one * forms + form)) & 1 == 1, one] = form
     pick = chosen[:, :, None]
-    in_low, in_high = (np.take_along_axis(told, pick, 2)[:, :, 0] for told in (rows.told_low, rows.told_high))
+    in_low, in_high = (np.take_along_axis(bound, pick, 2)[:, :, 0] for bound in (rows.forms_low, rows.forms_high))
     return Table(rows.out_low, rows.out_high, in_low, in_high, chosen - 1)
 
 
-def tellable(common: Ints, in_axes: int, ways: int) -> NDArray[np.bool_]:
-    """Whether each input axis still has a way to be told."""
-    full = (1 << ways) - 1
+def has_forms(common: Ints, in_axes: int, forms: int) -> NDArray[np.bool_]:
+    """Whether each input axis has a form left."""
+    full = (1 << forms) - 1
     possible = np.ones(len(common), dtype=bool)
     for one in range(in_axes):
-        possible &= (common >> (one * ways)) & full != 0
+        possible &= (common >> (one * forms)) & full != 0
     return possible
 
 
-def greedy_runs(near: NDArray[np.bool_], common: Ints, in_axes: int, ways: int) -> Pair:
-    """The starts of the longest runs, taken from the left, that share a way for each input; and the ways shared."""
-    starts = run_starts(near & tellable(common, in_axes, ways))
+def greedy_runs(near: NDArray[np.bool_], common: Ints, in_axes: int, forms: int) -> Pair:
+    """Return the starts of the longest runs, from the left, that share a form of each input, and those forms."""
+    starts = run_starts(near & has_forms(common, in_axes, forms))
     stops = np.append(starts[1:], len(near) + 1)
     shared = np.full(len(starts), -1, dtype=np.int64)
     many = np.flatnonzero(stops - starts > 1)
@@ -160,17 +160,17 @@ def greedy_runs(near: NDArray[np.bool_], common: Ints, in_axes: int, ways: int) 
         inside = np.append(common, -1)
         inside[(stops - 1)[stops <= len(common)]] = -1
         shared[many] = np.bitwise_and.reduceat(inside, starts)[many]
-    broken = ~tellable(shared, in_axes, ways)
+    broken = ~has_forms(shared, in_axes, forms)
     if not broken.any():
         return starts, shared
-    full = (1 << ways) - 1
+    full = (1 << forms) - 1
     extra_starts: list[int] = []
     extra_shared: list[int] = []
     for number in np.flatnonzero(broken).tolist():
         begin, left = int(starts[number]), -1
         for at, code in enumerate(common[starts[number] : stops[number] - 1].tolist(), int(starts[number])):
             after = left & code
-            if all(after >> (one * ways) & full for one in range(in_axes)):
+            if all(after >> (one * forms) & full for one in range(in_axes)):
                 left = after
             else:  # this row opens the next run
                 extra_starts.append(begin)
@@ -185,7 +185,7 @@ def greedy_runs(near: NDArray[np.bool_], common: Ints, in_axes: int, ways: int) 
 
 
 def expand(table: Table) -> Ints:
-    """The tuples again, sorted: what a test compares with."""
+    """Return the tuples, sorted, for tests."""
     tuples = []
     for row in range(len(table)):
         cells = np.indices(tuple(table.out_high[row] - table.out_low[row] + 1)).reshape(table.out_low.shape[1], -1).T
@@ -204,9 +204,9 @@ def write(table: Table, path: Path, compression: str = "snappy") -> int:
     for axis in range(table.out_low.shape[1]):
         put(columns, f"b{axis}", table.out_low[:, axis], table.out_high[:, axis], None)
     for axis in range(table.in_low.shape[1]):
-        for way in range(ABSOLUTE, table.out_low.shape[1]):
-            name = f"a{axis}" if way == ABSOLUTE else f"a{axis}b{way}"
-            put(columns, name, table.in_low[:, axis], table.in_high[:, axis], table.follows[:, axis] != way)
+        for form in range(ABSOLUTE, table.out_low.shape[1]):
+            name = f"a{axis}" if form == ABSOLUTE else f"a{axis}b{form}"
+            put(columns, name, table.in_low[:, axis], table.in_high[:, axis], table.follows[:, axis] != form)
     pq.write_table(pa.table(columns), path, compression=compression)
     return path.stat().st_size
 
@@ -234,7 +234,7 @@ def read(path: Path, out_axes: int, in_axes: int) -> Table:
     for axis in range(out_axes):
         out_low[:, axis], out_high[:, axis], _ = get(f"b{axis}")
     for axis in range(in_axes):
-        for way in range(ABSOLUTE, out_axes):
-            low, high, there = get(f"a{axis}" if way == ABSOLUTE else f"a{axis}b{way}")
-            in_low[there, axis], in_high[there, axis], follows[there, axis] = low[there], high[there], way
+        for form in range(ABSOLUTE, out_axes):
+            low, high, there = get(f"a{axis}" if form == ABSOLUTE else f"a{axis}b{form}")
+            in_low[there, axis], in_high[there, axis], follows[there, axis] = low[there], high[there], form
     return Table(out_low, out_high, in_low, in_high, follows)
