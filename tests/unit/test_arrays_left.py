@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 from collections import deque
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,9 +184,8 @@ def test_a_refused_call_needs_no_search_and_leaves_the_callers_errors_alone(
         except ValueError as error:
             with pytest.raises(wh.errors.NoRule):
                 view(X)
-            frame = error.__traceback__.tb_next  # type: ignore[union-attr]
-            assert frame is not None
-            assert frame.tb_frame.f_locals == {"number": 3}
+            frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    assert frames[-1].f_locals == {"number": 3}
     assert searched == []
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from traceback import clear_frames
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +30,7 @@ from whence.arrays.recording.structures import (
 )
 from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
-from whence.arrays.tracing._finished import Finished
+from whence.arrays.tracing._finished import Finished, letting_go
 from whence.arrays.tracing._operations import Step
 from whence.arrays.tracing._origins import union
 from whence.arrays.tracing._rebound import rebound
@@ -227,27 +225,11 @@ def _is_of_objects(value: Any) -> bool:
 
 def _traced_once(call: Call, *, shared: bool) -> Captured:
     run = Run(selection=call.selection, winner=call.winner, at_once=call.memory is None)
-    handled = sys.exception()
     try:
-        with drafting(), guarded():
+        with letting_go(), drafting(), guarded():
             return _traced(call, run, shared=shared)
-    except rules.NoRule as error:
-        _let_go(error, handled)
-        raise
     finally:
         run.finish()
-
-
-def _let_go(error: BaseException | None, handled: BaseException | None) -> None:
-    """Clear the local variables of the frames that an error refers to, but not those of one that the caller handles.
-
-    They refer to arrays of the run; to replace these, whence would search all objects of the process.
-    """
-    seen = {id(handled)}
-    while error is not None and id(error) not in seen:  # an error that is raised again may be its own cause
-        seen.add(id(error))
-        clear_frames(error.__traceback__)
-        error = error.__cause__ or error.__context__
 
 
 def _traced(call: Call, run: Run, *, shared: bool) -> Captured:

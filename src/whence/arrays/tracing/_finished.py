@@ -7,12 +7,17 @@ generator, in a set), the traced array itself changes its class and behaves like
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from traceback import clear_frames
 from typing import Any
 
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from whence.errors import NoRule
 
 ROUNDS = 8
 """How many levels of containers are replaced: tuples by new tuples, then the objects that contain them."""
@@ -109,6 +114,25 @@ def finish(arrays: Iterable[Any], recorded: Mapping[int, Any]) -> None:
     for each in left:
         become(each, Finished)
     replace({id(each): recorded.get(id(each.value), each._plain_value) for each in left}, left)
+
+
+@contextmanager
+def letting_go() -> Iterator[None]:
+    """If the block is refused, clear the local variables of the frames that the error refers to.
+
+    They refer to arrays of the run; to replace these, whence would search all objects of the process. An error that
+    the caller handles keeps its variables.
+    """
+    seen = {id(sys.exception())}
+    try:
+        yield
+    except NoRule as refused:
+        error: BaseException | None = refused
+        while error is not None and id(error) not in seen:  # an error that is raised again may be its own cause
+            seen.add(id(error))
+            clear_frames(error.__traceback__)
+            error = error.__cause__ or error.__context__
+        raise
 
 
 def replace(new: dict[int, Any], old: list[Any]) -> None:
