@@ -24,7 +24,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made: Any = InteractiveShell  # which has no types
     shell = made()
     shell.history_manager.enabled = False
-    shell.run_line_magic("load_ext", "whence.notebook")
+    shell.run_line_magic("load_ext", "whence")
     yield shell
     atexit.unregister(shell.atexit_operations)
     shell.atexit_operations()
