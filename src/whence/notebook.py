@@ -162,7 +162,7 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
         activity.generated(*(Path(os.path.realpath(each)) for each in asked.outputs))
         activity.record(missing=error is not None)
         used, made = (", ".join(each.values()) or "nothing" for each in (activity.inputs, activity.outputs))
-        sys.stderr.write(f"whence: {activity.id} used {used}; generated {made}\n")
+        sys.stderr.write(f"whence: {activity.id} used {used}; generated {made} (in {log.where})\n")
         if unknown:
             sys.stderr.write(
                 f"whence: which version of {', '.join(unknown)} was read is not known, because it changed\n"
