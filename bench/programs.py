@@ -20,7 +20,7 @@ import whence as wh
 from whence.testing.programs import PROGRAMS, Program
 
 seconds = partial(seconds_by, clock=time.process_time)
-CELLS = {"tiny": (600,), "small": (600, 40_000), "full": (600, 40_000, 1_000_000)}
+CELLS = {"tiny": (600,), "small": (600, 40_000, 1_000_000), "full": (600, 40_000, 1_000_000)}
 TIMES = 10.0  # times the bare function's own time
 AT_ONCE = 0.5  # seconds that are always acceptable, however fast the bare function is
 
@@ -54,19 +54,6 @@ def _measured(program: Program, cells: int) -> Claim:
         again=again,
         stored=size,
     )
-
-
-def table(claims: list[Claim]) -> str:
-    """Return the claims as a table for the documentation."""
-    lines = ["| program | cells | bare | first call | later calls | stored |", "|---|---:|---:|---:|---:|---:|"]
-    for each in claims:
-        name, _, cells = str(each["name"]).rpartition(", ")
-        bare, ours, again = (1000 * float(t) for t in (each["baselines"]["bare NumPy"], each["ours"], each["again"]))
-        size = int(each["stored"])
-        lines.append(
-            f"| {name} | {cells.removesuffix(' cells')} | {bare:.2f} | {ours:.0f} | {again:.1f} | {size:,} B |"
-        )
-    return "\n".join(lines)
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:

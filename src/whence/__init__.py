@@ -47,6 +47,8 @@ _LAZY |= {
 _LAZY |= {"UnknownOrigin": "whence.arrays.linking.places", "probe": "whence.arrays.probe"}
 _LAZY |= {"relation_of": "whence.arrays", "tracked": "whence.arrays"}
 
+_LAZY |= {"load_ipython_extension": "whence.notebook"}  # %load_ext whence
+
 _MODULES = {"explain": "whence.arrays.explain"}
 
 

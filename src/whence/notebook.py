@@ -1,6 +1,6 @@
 """The cell magic `%%whence`: records a notebook's cell as an activity, with the files that it opens.
 
-%load_ext whence.notebook
+%load_ext whence
 
 %%whence train --out model.bin
 model = fit(pd.read_csv("data.csv"))
@@ -162,7 +162,7 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
         activity.generated(*(Path(os.path.realpath(each)) for each in asked.outputs))
         activity.record(missing=error is not None)
         used, made = (", ".join(each.values()) or "nothing" for each in (activity.inputs, activity.outputs))
-        sys.stderr.write(f"whence: {activity.id} used {used}; generated {made}\n")
+        sys.stderr.write(f"whence: {activity.id} used {used}; generated {made} (in {log.where})\n")
         if unknown:
             sys.stderr.write(
                 f"whence: which version of {', '.join(unknown)} was read is not known, because it changed\n"
@@ -170,5 +170,5 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magic; `%load_ext whence.notebook` calls this."""
+    """Register the magic; `%load_ext whence` calls this."""
     shell.register_magic_function(lambda line, cell: run_cell(shell, line, cell), "cell", "whence")

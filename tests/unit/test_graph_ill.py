@@ -73,6 +73,24 @@ def test_a_cycle_through_an_activity_is_taken_with_a_warning() -> None:
     assert graph.segment("e", "f", match="command") == graph.segment("e", "f")
 
 
+def test_similar_paths_with_a_cycle_end_soon_or_say_what_is_cyclic(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = pd(400, seed=1)
+    used, made = arrays.edges["used"], arrays.edges["wasGeneratedBy"]
+    activity, entity = (int(each[len(each) // 2]) for each in used)
+    rewritten = tuple(np.append(each, np.int32(one)) for each, one in zip(made, (entity, activity), strict=True))
+    with pytest.warns(GraphWarning, match="is refused for large ones"):
+        graph = Graph.from_arrays(arrays.kinds, {**arrays.edges, "wasGeneratedBy": rewritten})
+    first, early, last = (str(arrays.entities[each]) for each in (1, 10, -1))
+    whole = Graph.from_arrays(arrays.kinds, arrays.edges)
+    monkeypatch.setattr("whence.graph.similar.PAIR_BYTES", 1000)
+    assert (
+        graph.segment(str(arrays.entities[0]), early).vertices == whole.segment(str(arrays.entities[0]), early).vertices
+    )
+    assert set(graph.segment(None, last)) >= set(whole.segment(None, last))
+    with pytest.raises(TooLarge, match=f"with a cycle take too long: '{entity}' -> '{activity}' -> "):
+        graph.segment(first, last)
+
+
 SUMMARIZED = [("a", "used", "e"), ("f", "wasGeneratedBy", "a"), ("a", "wasAssociatedWith", "u")]
 
 
@@ -220,7 +238,9 @@ def test_questions_that_cannot_be_asked_say_why() -> None:
     with pytest.raises(BadType, match="which are strings; got 3"):
         graph.segment(3, "log-v1")  # type: ignore[arg-type] # refused on purpose
     segment = graph.segment("dataset-v1", "log-v1")
-    with pytest.raises(UnknownName, match="relation of PROV 'usd'"):
+    with pytest.raises(UnknownName, match=r"relation of PROV 'c' \(used, .*exclude=where\('c'\) leaves out"):
+        graph.segment("dataset-v1", "weight-v2", exclude=["c"])
+    with pytest.raises(UnknownName, match="relation of PROV 'usd'; did you mean 'used'"):
         segment.adjust(exclude="usd")
     with pytest.raises(UnknownName, match="agent 'Bop'"):
         segment.adjust(exclude=who("Bop"))

@@ -24,7 +24,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made: Any = InteractiveShell  # which has no types
     shell = made()
     shell.history_manager.enabled = False
-    shell.run_line_magic("load_ext", "whence.notebook")
+    shell.run_line_magic("load_ext", "whence")
     yield shell
     atexit.unregister(shell.atexit_operations)
     shell.atexit_operations()
@@ -34,7 +34,9 @@ def test_a_cell_is_recorded_with_the_files_it_opens(shell: Any, capsys: pytest.C
     cell = "from pathlib import Path\ntext = Path('data.csv').read_text()\n_ = Path('model.bin').write_text(text)"
     shell.run_cell_magic("whence", "train --agent ada", cell)
     assert shell.user_ns["text"] == "1,2"
-    assert "train#1 used data.csv@v1; generated model.bin@v1" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "train#1 used data.csv@v1; generated model.bin@v1 (in " in said
+    assert said.rstrip().endswith("project.whence)"), "the cell says which log"
     with wh.open("project.whence") as log:
         graph = log.graph
         assert graph.ancestors("model.bin") == ["data.csv@v1", "train#1"]

@@ -45,7 +45,7 @@ def run_session(block: Block, names: dict[str, object], page: str) -> None:
     session = doctest.DocTestParser().get_doctest(block.code, names, page, page, block.line)
     session.globs = names  # get_doctest copies: what one block defines, the next may use
     report: list[str] = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(session, out=report.append, clear_globs=False)
+    doctest.DocTestRunner(verbose=False, optionflags=FLAGS).run(session, out=report.append, clear_globs=False)
     assert not report, "".join(report)
 
 

@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -136,3 +138,17 @@ def test_many_processes_note_side_by_side(log: wh.Log) -> None:
     done = run(log, ["sh", "-c", "for i in $(seq 0 39); do cat part-$i.txt > out-$i.txt & done; wait"])
     assert len(done.used) == len(done.generated) == 40
     assert done.uncertain == ()
+
+
+def test_what_another_program_writes_meanwhile_is_not_an_output(log: wh.Log) -> None:
+    def edit() -> None:
+        while not Path("started.txt").exists():
+            time.sleep(0.01)
+        Path("data.db").unlink()
+        Path("notes.txt").write_text("from an editor")
+
+    editor = threading.Thread(target=edit)
+    editor.start()
+    done = run(log, ["sh", "-c", "echo > started.txt; until [ -s notes.txt ]; do sleep 0.05; done"])
+    editor.join()
+    assert (list(done.generated), done.uncertain, done.removed) == (["started.txt"], ("data.db", "notes.txt"), {})

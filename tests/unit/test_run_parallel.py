@@ -119,13 +119,13 @@ def test_what_no_audit_sees_is_left_out_with_a_word_unless_it_is_named(project: 
     assert done["two"]["generated"] == {}
     assert "models/two.bin" in done["two"]["uncertain"]
     assert "models/one.bin" not in done["two"]["uncertain"]
-    assert "another run may have changed" in done["two"]["said"]
+    assert "something else may have changed" in done["two"]["said"]
     assert list(done["three"]["generated"]) == ["models/three.bin"]
     with wh.open("project.whence") as log:
         made = [edge for edge in log.graph.edges if edge[1] == "wasGeneratedBy"]
         assert sorted(edge[0] for edge in made) == ["models/one.bin@v1", "models/three.bin@v1"]
         activity = log.graph[done["two"]["activity"]]
-        assert "models/two.bin" in activity["changed_by_this_or_another_run"]
+        assert "models/two.bin" in activity["perhaps_changed_by_others"]
 
 
 @pytest.mark.skipif(library() is None, reason="the library is for Linux")

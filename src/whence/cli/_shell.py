@@ -9,6 +9,7 @@ from collections.abc import Collection
 _CALLS = (
     (re.compile(r"log\.delete\('([^']+)'\)"), r"`whence delete \1`"),
     (re.compile(r"log\.(backward|forward)\('([^']+)', '\.\.\.'\) for all"), r"`whence \1 \2 ...` for all"),
+    (re.compile(r"exclude=where\('([^']+)'\)"), r"--exclude-where \1"),
     (re.compile(r"log\.pipeline\(df, (\w+)='(\w+)'\)"), r"--\1 \2"),
 )
 _VALUE = r"(?P<name>[a-z][a-z_]*)=(?P<value>True|'[^']*'|\.\.\.)"

@@ -34,7 +34,7 @@ def command(
     For Python programs, whence sees every file of the project (the log's directory) that they open. On Linux it also
     sees the files that other programs and compiled libraries open. Elsewhere, a changed file counts as written, and a
     file among the arguments as read. The command says what it could not see; name such files with --in and --out.
-    Files that another run may have changed at the same time are left out, and listed. The command keeps the terminal,
+    Files that something else may have changed meanwhile are left out, and listed. The command keeps the terminal,
     and whence exits with its status. If there is no log, whence creates project.whence.
 
     \b
@@ -58,7 +58,7 @@ def command(
     if done.uncertain:
         uncertain = ", ".join(done.uncertain)
         click.echo(
-            f"whence: another run may have changed {uncertain} at the same time, so it is not recorded as generated:"
+            f"whence: something else may have changed {uncertain} during the run, so it is not recorded as generated:"
             " name it with --out if this command wrote it",
             err=True,
         )

@@ -214,7 +214,13 @@ class _Function(Boundary):
 class _Relation(Boundary):
     def __init__(self, name: str) -> None:
         if name not in CODES:
-            raise UnknownName.of("relation of PROV", name, CODES)
+            error = UnknownName.of("relation of PROV", name, CODES)
+            if "did you mean" in str(error):
+                raise error
+            raise UnknownName(
+                f"there is no relation of PROV {name!r} ({', '.join(CODES)}); exclude=where({name!r}) leaves out"
+                " files, datasets and activities of that name"
+            )
         self._code = CODES[name]
 
     def edges(self, segment: Segment, rows: EdgeRows) -> Choice:

@@ -39,7 +39,7 @@ CODE = {
 # Properties about how or when an activity was recorded; they are not parameters.
 ASIDE = {
     "command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script",
-    "line", "read_but_changed", "unreadable", "changed_by_this_or_another_run", "prov:startTime", "prov:endTime",
+    "line", "read_but_changed", "unreadable", "perhaps_changed_by_others", "prov:startTime", "prov:endTime",
 }  # fmt: skip
 _WORDS = {"git_commit": "commit", "git_changed": "uncommitted changes", "exit_code": "exit status"}
 _DEEPEST = 20  # differences of inputs are followed back by this many steps

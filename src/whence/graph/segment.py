@@ -218,11 +218,24 @@ class Segment(Drawable):
 def induce(query: Query) -> Segment:
     """The first step: the vertices of all four rules, without boundaries."""
     graph = query.graph
-    direct, similar = scope_of(graph, query.match).paths(query.sources, query.destinations)
+    rows = np.arange(len(graph.edge_table), dtype=np.int64)
+    if graph.acyclic:
+        direct, similar = scope_of(graph, query.match).paths(query.sources, query.destinations)
+    else:  # a cycle outside the history does not matter
+        history = numbers_in(graph.ancestry.reach(query.destinations, True).astype(np.bool_))
+        direct, similar = _paths_inside(query, history, rows)
     connected = direct.any() or bool(np.isin(query.sources, query.destinations).any())
     if not connected:
         return _nothing(query)
-    return _complete(query, direct, similar, np.arange(len(graph.edge_table), dtype=np.int64), None)
+    return _complete(query, direct, similar, rows, None)
+
+
+def _paths_inside(query: Query, vertices: Numbers, rows: EdgeRows) -> tuple[Mask, Mask]:
+    """The vertices on direct and on similar paths in a part of the graph, as masks of the whole graph."""
+    scope, number = part_of(query.graph, query.match, vertices, rows)
+    sources = number[query.sources]
+    direct, similar = scope.paths(sources[sources >= 0], number[query.destinations])
+    return mask_of(query.graph, vertices[direct]), mask_of(query.graph, vertices[similar])
 
 
 def _origins(graph: Graph, destinations: Numbers) -> Numbers:
@@ -292,12 +305,9 @@ def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
     table = graph.edge_table
     rows = base.rows[present[table.source[base.rows]] & present[table.target[base.rows]]]
     rows = rows[~selected_edges(base, chosen, rows)]
-    scope, number = part_of(graph, query.match, kept, rows)
-    sources, destinations = number[query.sources], number[query.destinations]
-    if (sources < 0).any() or (destinations < 0).any():  # the segment was empty before
+    if not present[query.named].all():  # the segment was empty before
         return base
-    paths = scope.paths(sources, destinations)
-    direct, similar = (mask_of(graph, kept[each]) for each in paths)
+    direct, similar = _paths_inside(query, kept, rows)
     if not direct.any() and not np.isin(query.sources, query.destinations).any():
         none = np.zeros(0, np.int32)
         why = "The boundaries cut every path from dst back to src."

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import Ancestry, rows_of
-from whence.errors import BadType
+from whence.errors import BadType, TooLarge
 from whence.graph.columns import combined
 from whence.graph.matching import mark_matching
 from whence.graph.model import CODES, GENERATED, KINDS, USED, Mask, Numbers
+from whence.graph.validate import cycle_among, shown_cycle
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -23,7 +24,7 @@ EdgeRows = NDArray[np.int64]  # rows of the edge table
 INTERVALS = 1 << 26  # with more than this (half a gigabyte), levels are processed in windows
 PAIRS = 1 << 28  # the most pairs of vertices and states when properties are matched
 STEPS = 1 << 22  # the most steps of such pairs on a graph with a cycle
-PAIR_BYTES = 1 << 33  # the most bytes for the quadratic method, which only cycles need
+PAIR_BYTES = 1 << 25  # the most bytes for the quadratic method, which only cycles need: about 10,000 vertices, seconds
 
 
 @dataclass(frozen=True)
@@ -50,34 +51,42 @@ class Scope:
 
     ancestry: Ancestry
     count: int
-    acyclic: bool
     labels: Labels | None  # edges are in the order of `ancestry`
+    cycle: str = ""  # one of its cycles
 
     def paths(self, sources: Numbers, destinations: Numbers) -> tuple[Mask, Mask]:
         """Return the masks of vertices on direct paths, and of those on similar paths, which include direct ones."""
-        direct = self.ancestry.reach(sources, False) & self.ancestry.reach(destinations, True)
-        similar = np.zeros(self.count, np.uint8)
-        if direct.any():
+        history = self.ancestry.reach(destinations, True)
+        direct = self.ancestry.reach(sources, False) & history
+        similar = direct.copy()
+        if direct.any() and (direct != history).any():
             self._mark(sources, destinations, similar)
         return direct.astype(np.bool_), similar.astype(np.bool_)
 
     def _mark(self, sources: Numbers, destinations: Numbers, marks: NDArray[np.uint8]) -> None:
-        if self.labels is not None:
-            labels = self.labels
-            if not self.acyclic:
+        ancestry, labels = self.ancestry, self.labels
+        try:
+            if labels is None and not self.cycle:
+                ancestry.mark_similar(sources, destinations, INTERVALS, marks)
+            elif labels is None:
+                ancestry.mark_by_pairs(sources, destinations, False, PAIR_BYTES, marks)
+            elif not self.cycle:
+                ancestry.mark_matching(
+                    labels.vertex, labels.generated, labels.used, sources, destinations, PAIRS, marks
+                )
+            else:
                 mark_matching(labels, sources, destinations, STEPS, marks)
-                return
-            self.ancestry.mark_matching(
-                labels.vertex, labels.generated, labels.used, sources, destinations, PAIRS, marks
-            )
-        elif self.acyclic:
-            self.ancestry.mark_similar(sources, destinations, INTERVALS, marks)
-        else:
-            self.ancestry.mark_by_pairs(sources, destinations, False, PAIR_BYTES, marks)
+        except TooLarge as error:
+            if not self.cycle:
+                raise
+            raise TooLarge(
+                f"similar paths in a history of {self.count:,} vertices with a cycle take too long: {self.cycle}. Give"
+                " each version its own id; or leave out src, which gives the whole history without similar paths"
+            ) from error
 
 
 def scope_of(graph: Graph, match: object) -> Scope:
-    """The complete graph as a scope."""
+    """The complete graph, without a cycle, as a scope."""
     labels = None
     if match is not None:
         every = np.arange(len(graph.edge_table))
@@ -88,7 +97,7 @@ def scope_of(graph: Graph, match: object) -> Scope:
             every,
             Ends(graph.edge_table.source, graph.edge_table.target),
         )
-    return Scope(graph.ancestry, len(graph), graph.acyclic, labels)
+    return Scope(graph.ancestry, len(graph), labels)
 
 
 def _labels(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows, renumbered: Ends) -> Labels:
@@ -118,7 +127,10 @@ def part_of(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows) -> t
     chosen = [np.isin(table.relation[rows], each) for each in codes]
     ancestry = Ancestry(len(vertices), *(each[own] for own in chosen for each in (source, target)))
     labels = None if match is None else _labels(graph, match, vertices, rows, Ends(source, target))
-    return Scope(ancestry, len(vertices), len(ancestry.order) == len(vertices), labels), number
+    cycle = ""
+    if len(ancestry.order) < len(vertices):
+        cycle = shown_cycle(graph.ids.of(vertices), cycle_among(source, target, ancestry, len(vertices)))
+    return Scope(ancestry, len(vertices), labels, cycle), number
 
 
 def labels_of(graph: Graph, match: object) -> tuple[Numbers, Numbers]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,23 +102,23 @@ def check_cycles(
     none = np.zeros(0, np.int32)
     derived = Ancestry(count, none, none, none, none, *edges.of(DERIVED))
     invalid = len(derived.order) < count
-    cycle = _cycle(
-        count, edges, (DERIVED,) if invalid else (USED, GENERATED, *derivations), derived if invalid else ancestry
+    chosen = np.isin(edges.relation, (DERIVED,) if invalid else (USED, GENERATED, *derivations))
+    shown = shown_cycle(
+        ids, cycle_among(edges.source[chosen], edges.target[chosen], derived if invalid else ancestry, count)
     )
-    shown = " -> ".join(repr(ids[vertex]) for vertex in cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
     if invalid and not lenient:
         raise BadGraph(f"a cycle of derivations, which is impossible in time: {shown}")
     warnings.warn(
-        f"a cycle: {shown}. Questions still work, but finding similar paths takes memory that grows with the square"
-        " of the graph; give each version its own id to avoid this",
+        f"a cycle: {shown}. Questions still work, but finding similar paths takes time that grows with the square"
+        " of the history, and is refused for large ones; give each version its own id to avoid this",
         GraphWarning, stacklevel=4,
     )  # fmt: skip
     return False
 
 
-def _cycle(count: int, edges: Edges, relations: tuple[int, ...], ancestry: Ancestry) -> list[int]:
-    chosen = np.isin(edges.relation, relations)
-    return cycle_among(edges.source[chosen], edges.target[chosen], ancestry, count)
+def shown_cycle(ids: Ids | Sequence[str], cycle: Sequence[int]) -> str:
+    """A cycle as text: the ids of its first vertices."""
+    return " -> ".join(repr(ids[vertex]) for vertex in cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
 
 
 def cycle_among(source: Numbers, target: Numbers, ordered: Ancestry, count: int) -> list[int]:

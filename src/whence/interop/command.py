@@ -38,7 +38,7 @@ class Run:
     generated: Mapping[str, str]
     removed: Mapping[str, str | None]  # file: its last version, if it was recorded
     unknown: tuple[str, ...]  # files that were read and changed, so that the content that was read is unknown
-    uncertain: tuple[str, ...]  # files that this run or a concurrent one changed; recorded for neither
+    uncertain: tuple[str, ...]  # files that something else may have changed; not recorded as generated
     unseen: tuple[str, ...]  # sentences about files that could not be observed
 
     def as_dict(self) -> dict[str, Any]:
@@ -55,9 +55,9 @@ def run(
     Only files of the project, the directory that contains the log, are recorded. An audit hook notes which files Python
     programs open; on Linux, unless `opens=False`, a small library that is loaded into each program notes which files
     any program and its libraries open. For a program that neither observes, changed files count as outputs, and files
-    among its arguments (also `--data=a.csv`) as inputs; `unseen` says so. A file that a concurrent run may have changed
-    as well is recorded for neither, and listed in `uncertain`. `inputs` and `outputs` add files, also outside of the
-    project.
+    among its arguments (also `--data=a.csv`) as inputs; `unseen` says so. A file that something else may have
+    changed, a concurrent run or a program that no one observes, is not recorded as generated, and is listed in
+    `uncertain`. `inputs` and `outputs` add files, also outside of the project.
     """
     if not command:
         raise BadType("there is no command to run: whence run -- python train.py")
@@ -80,14 +80,15 @@ def run(
         named = [] if found_by != "changes" else [os.path.realpath(each) for each in _words(command[1:])]
         after = Scan.of(project)
         registered.below = before.registries | after.registries
-        seen = Seen(registered, notes, named, before.files, after.files, registered.others())
+        unseen = _unseen(loaded is not None, [found, *notes.programs])
+        is_complete = str(process) in notes.native and not unseen
+        seen = Seen(registered, notes, named, before.files, after.files, registered.others(), is_complete)
         unknown = seen.used(activity)
         seen.generated(activity)
         lacking = [each for each in outputs if not os.path.isfile(each)]
         activity.generated(*(Path(each) for each in outputs if each not in lacking))
         removed = seen.removed(activity)
         uncertain = seen.left_out(activity, outputs)
-        unseen = _unseen(loaded is not None, [found, *notes.programs])
         activity.note(exit_code=exit_code, files_found_by=found_by, **({"not_seen": unseen} if unseen else {}))
         activity.record(missing=True, ended=ended)
     assert activity.id is not None

@@ -75,7 +75,8 @@ class Seen:
     before: dict[str, Stamp]
     after: dict[str, Stamp]
     others: Sequence[Other]  # concurrent runs
-    uncertain: dict[str, None] = field(default_factory=dict)  # files that this run or a concurrent one changed
+    is_complete: bool = False  # whether all processes of the command were observed
+    uncertain: dict[str, None] = field(default_factory=dict)  # files that something else may have changed
 
     @property
     def project(self) -> Path:
@@ -89,7 +90,7 @@ class Seen:
         return {path: stamp for path, stamp in found.items() if self._is_ours(path, stamp)}
 
     def _is_ours(self, path: str, stamp: Stamp) -> bool:
-        """Whether the command changed a file; if a concurrent run may have changed it, add it to `uncertain`."""
+        """Whether the command changed a file; if another program may have changed it, add it to `uncertain`."""
         moment = stamp.status_changed
         seen = [other for other in self.others if other.notes.wrote(path)]
         if self.notes.wrote(path):
@@ -100,16 +101,17 @@ class Seen:
             rivals = [other for other in self.others if not other.is_below and other.was_running(moment)]
             if self.others and self.run.ended is not None and moment > self.run.ended + TICK:
                 return False  # it was changed after the command ended
-        if rivals:
+        is_ours = not rivals and (self.notes.wrote(path) or not self.is_complete)
+        if not is_ours:
             self.uncertain.setdefault(path)
-        return not rivals
+        return is_ours
 
     @cached_property
     def gone(self) -> dict[str, Stamp]:
         """The files that the command removed, or renamed."""
         found = {}
         for path in self.before.keys() - self.after.keys():
-            if self.notes.removed(path) or not self.others:
+            if self.notes.removed(path) or not (self.others or self.is_complete):
                 found[path] = self.before[path]
             elif not any(other.notes.removed(path) for other in self.others):
                 self.uncertain.setdefault(path)
@@ -191,9 +193,9 @@ class Seen:
         return [each.artifact for each in found]
 
     def left_out(self, activity: Activity, outputs: Sequence[str]) -> list[str]:
-        """Record the files that this run or a concurrent one changed; files named as outputs belong to this run."""
+        """Record the files that something else may have changed; files named as outputs belong to this run."""
         own = {os.path.realpath(each) for each in outputs}
         found = sorted(artifact_name(path, self.project) for path in self.uncertain if path not in own)
         if found:
-            activity.note(changed_by_this_or_another_run=found)
+            activity.note(perhaps_changed_by_others=found)
         return found

@@ -66,7 +66,7 @@ def is_followed(item: Any) -> bool:
     if isinstance(item, Traced):
         return True
     plain = type(item) in (np.ndarray, np.memmap) or isinstance(item, _tracked.Held)
-    return plain and item.dtype.kind not in "cUSOMm"
+    return plain and item.dtype.kind not in "cUSOMm" and item.dtype.names is None
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:

@@ -177,11 +177,9 @@ def track(
         return lambda each: track(recorder, each, extremes=extremes, unknown=unknown, **options)
     if not callable(function):
         raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
-    if (
-        inspect.isgeneratorfunction(function)
-        or inspect.iscoroutinefunction(function)
-        or inspect.isasyncgenfunction(function)
-    ):
+    if inspect.iscoroutinefunction(function):
+        raise BadType(f"{function.__name__} is a coroutine: track an ordinary function that it calls")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
     return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, unknown)

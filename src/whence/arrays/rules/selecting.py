@@ -260,8 +260,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     inside = (at >= points[0]) & (at <= points[-1])
     targets = numbered(at.shape)
     lower = _ends(inside, at < points[0], left, right)
-    found = _from_pairs(at.shape, n, (targets[lower], low[lower]), (targets[inside], high[inside]))
-    points_used = _from_pairs(at.shape, n, (targets[inside], low[inside]), (targets[inside], high[inside]))
+    second = inside & (low != high)
+    found = _from_both(targets, n, (low, lower), (high, second))
+    points_used = found if np.array_equal(lower, inside) else _from_both(targets, n, (low, inside), (high, second))
     where_x = np.where(inside, targets, -1)
     return [
         Link(x, moved(where_x, shape(x))),
@@ -282,9 +283,10 @@ def _from_chosen(chosen: Any) -> Relation:
     return moved(np.where(chosen, 0, -1), ())
 
 
-def _from_pairs(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relation:
-    targets, sources = (np.concatenate([np.ravel(pair[i]) for pair in pairs]) for i in (0, 1))
-    return linked(targets, sources, out_shape, (side,))
+def _from_both(targets: Any, side: int, *points: tuple[Any, Any]) -> Relation:
+    """Each target from its point of each kind, where that is used; in order, so that nothing has to be sorted."""
+    sources, used = (np.stack([each[i] for each in points], axis=-1) for i in (0, 1))
+    return linked(np.repeat(targets, len(points)).reshape(used.shape)[used], sources[used], targets.shape, (side,))
 
 
 def _ends(inside: Any, below: Any, left: Any, right: Any) -> Any:

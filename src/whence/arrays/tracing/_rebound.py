@@ -102,10 +102,18 @@ def _read_array(run: Run, real: Callable[..., Any], object: Any, *args: Any, **k
     if isinstance(object, Traced):
         return object.held_as(real(object.value, *args, **kwargs))
     if _holds_traced(object):
+        if _is_of_objects(*args, **kwargs):
+            error = NoRule("an array of objects that holds traced arrays")
+            run.refuse(error)
+            raise error
         # An array that NumPy makes of a list is in C order, whatever the order of its items.
         stacked = np.copy(np.stack([_read_array(run, np.asarray, each) for each in object]), order="C")
         return _read_array(run, real, stacked, *args, **kwargs)
     return run.fresh(real(object, *args, **kwargs))
+
+
+def _is_of_objects(dtype: Any = None, *_: Any, **__: Any) -> bool:
+    return dtype is not None and np.dtype(dtype).hasobject
 
 
 def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: Any) -> Callable[..., Any]:

@@ -354,6 +354,8 @@ class Traced(Members, Body):
                 part = slice(*map(as_bound, (part.start, part.stop, part.step)))
                 if part.step is not None:
                     tape.divisors.add(abs(part.step))
+            elif isinstance(part, str):
+                raise NoRule("the fields of a structured array are not followed")
             plain.append(spelled.spell(part))
             if type(part) in PLAIN_ARRAYS:
                 said.append(content(part))

@@ -19,6 +19,7 @@ from whence.store.derivations.adjacency import LOOSE, Adjacency, Direction, Line
 from whence.store.derivations.trail import Trail
 
 Load = Callable[[Way], RelationLike]
+_NAMED_CUTS = 3  # notes in an error
 
 
 def moved(
@@ -165,9 +166,11 @@ def plan(
         back = graph.neighbours("forward" if direction == "backward" else "backward")
         wanted &= _reachable(back, end)
         if not wanted:
+            known = _reachable(graph.neighbours("backward"), start if direction == "backward" else end)
+            cuts = [f"; {graph.public(each)!r} {note}" for each, note in graph.notes.items() if each in known]
             raise NoLineage(
                 f"{to!r} cannot be reached {direction} from {start!r}: {connections(graph, start)}; "
-                f"{connections(graph, end)}"
+                f"{connections(graph, end)}{''.join(cuts[:_NAMED_CUTS])}"
             )
         if len(versions) > 1:
             others = ", ".join(repr(graph.public(each)) for each in versions[:-1])
