@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from whence.cli._cells import AboutCells, about_cells, meant
+from whence.cli._complete import dataset_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
@@ -37,7 +38,12 @@ above_option = click.option(
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     about_cells,
-    click.option("--to", metavar="NAME", help="The dataset to end at. Default: all sources (or all final results)."),
+    click.option(
+        "--to",
+        metavar="NAME",
+        shell_complete=dataset_names,
+        help="The dataset to end at. Default: all sources (or all final results).",
+    ),
     above_option,
     click.option("--steps", "show_steps", is_flag=True, help="Also print each step, and how it was answered."),
     out_option,
