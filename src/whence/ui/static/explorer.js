@@ -16,7 +16,7 @@ $ whence ls`]];return n("main",{class:"page start",children:[n(Ge,{}),n("h1",{ch
   --ink: #1b1f24; --faint: #5b6470; --line: #d5d8dd; --paper: #f6f5f2; --card: #ffffff; --sunk: #eeece7;
   --data: #fdf3cf; --data-line: #9b7e12; --act: #e0e9fb; --act-line: #33559f; --bad: #fbe3e1; --bad-line: #a8201a;
   --from: #c2410c; --to: #0b5fa5; --from-soft: #fdeadd; --to-soft: #e0eefb; --used: #8f5a1c; --made: #1c6b54; --focus: #1d4ed8; --accent: #1d4ed8; --on-accent: #ffffff;
-  --lost: #8a2be2; --low: #f2f1ee; --high: #4a4f57; --shadow: 0 1px 2px rgb(20 24 30 / 6%), 0 4px 14px rgb(20 24 30 / 5%);
+  --lost: #e6b800; --low: #f2f1ee; --high: #4a4f57; --shadow: 0 1px 2px rgb(20 24 30 / 6%), 0 4px 14px rgb(20 24 30 / 5%);
   --s1: 0.75rem; --s2: 0.8125rem; --s3: 0.9375rem; --s4: 1.25rem; --s5: 1.75rem;
   color-scheme: light dark;
 }
@@ -25,7 +25,7 @@ $ whence ls`]];return n("main",{class:"page start",children:[n(Ge,{}),n("h1",{ch
     --ink: #e8eaed; --faint: #a3abb6; --line: #3a4049; --paper: #15181c; --card: #1d2126; --sunk: #262b32;
     --data: #3d3617; --data-line: #d9b93f; --act: #20304f; --act-line: #86a8f0; --bad: #47211f; --bad-line: #ff8f87;
     --from: #ff9a5a; --to: #6cb6ff; --from-soft: #3d2a1d; --to-soft: #1b3148; --used: #d9a15c; --made: #62c4a3; --focus: #8ab4ff; --accent: #8ab4ff; --on-accent: #10151c;
-    --lost: #d79bff; --low: #23282f; --high: #c6cbd2; --shadow: 0 1px 2px rgb(0 0 0 / 30%), 0 4px 14px rgb(0 0 0 / 25%);
+    --lost: #996515; --low: #23282f; --high: #c6cbd2; --shadow: 0 1px 2px rgb(0 0 0 / 30%), 0 4px 14px rgb(0 0 0 / 25%);
   }
 }
 .whence-page, .whence-page body { margin: 0; height: 100%; background: var(--paper); }
