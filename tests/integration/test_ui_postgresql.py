@@ -32,7 +32,7 @@ QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("lineage", {"name": "peaks", "cells": "0,3"}),
     ("table", {"name": "clean.csv@v1", "sort": "-value"}),
 )
-VARYING = {"created", "when", "started", "ended", "ms", "backward_ms", "forward_ms", "size", "title", "seconds", "notes"}
+VARYING = {"created", "when", "ms", "backward_ms", "forward_ms", "size", "title", "seconds", "notes"}
 
 
 def _asked(log: wh.Log) -> list[Any]:
