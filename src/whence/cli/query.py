@@ -9,6 +9,7 @@ import click
 from whence.cli._ask import above_option, emit_answers, out_option
 from whence.cli._complete import dataset_names
 from whence.cli._options import blobs_option, json_option, log_option, open_log
+from whence.progress import working
 
 
 @click.command("query")
@@ -35,6 +36,6 @@ def command(
     \b
       whence query spots filtered thermal --cells 0,:
     """
-    with open_log(log, blobs) as opened:
+    with working(f"asking about {path[0]}"), open_log(log, blobs) as opened:
         found = {path[-1]: opened.query(path, cells, above=above)}
     emit_answers(found, out, {"path": list(path), "cells": cells} if as_json else None)
