@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Lineages = dict[int, dict[str, list[tuple[Any, ...]]]]
+TYPES = {"city": pa.string(), "day": pa.int32()}  # other columns are integers of 64 bits
 COLUMNS = {"orders": ("id", "city", "day"), "lines": ("order_id", "quantity", "cents")}
 
 
@@ -49,7 +50,10 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple
     for name, columns in COLUMNS.items():
         (place / name).mkdir()
         rows_of = [dict(zip(columns, row, strict=True)) for row in data[name]]
-        pq.write_table(pa.Table.from_pylist(rows_of), place / name / "part.parquet")
+        whole = pa.Table.from_pylist(
+            rows_of, pa.schema([(column, TYPES.get(column, pa.int64())) for column in columns])
+        )
+        pq.write_table(whole, place / name / "part.parquet")
         spark.read.parquet(f"{place}/{name}").createOrReplaceTempView(f"ui_{name}")
     df = spark.sql(
         "SELECT city, sum(quantity * cents) AS total FROM ui_orders JOIN ui_lines ON order_id = id "
