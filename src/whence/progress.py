@@ -15,6 +15,7 @@ BEAT = 60.0  # seconds between two calls of `beat`
 Far = Callable[[], tuple[int, int, str]]
 """Returns how much is done, the total (0 if unknown), and the text of the bar."""
 Item = TypeVar("Item")
+_running: list[threading.Event] = []  # blocks that run now, outermost first: a terminal shows the bar of the last one
 
 
 def visible() -> bool:
@@ -36,12 +37,14 @@ def working(text: str, far: Far | None = None, beat: Callable[[], None] | None =
         return
     stop = threading.Event()
     thread = threading.Thread(target=_show, args=(text, far, beat, stop), daemon=True)
+    _running.append(stop)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join()
+        _running.remove(stop)
 
 
 def counting(items: Iterable[Item], total: int, text: str) -> Iterator[Item]:
@@ -67,14 +70,21 @@ def _show(text: str, far: Far | None, beat: Callable[[], None] | None, stop: thr
     from rich.progress import Progress
 
     waited = PATIENCE
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(text, total=None)
+    progress = Progress(console=Console(stderr=True), transient=True)
+    task = progress.add_task(text, total=None)
+    try:
         while True:
-            done, total, shown = (0, 0, text) if far is None else far()
-            progress.update(task, description=shown, completed=done, total=total or None)
+            if _running[-1:] == [stop]:
+                done, total, shown = (0, 0, text) if far is None else far()
+                progress.update(task, description=shown, completed=done, total=total or None)
+                progress.start()  # does nothing if it has started
+            else:
+                progress.stop()
             if stop.wait(STEP):
                 return
             waited += STEP
             if beat is not None and waited >= BEAT:
                 beat()
                 waited = 0.0
+    finally:
+        progress.stop()

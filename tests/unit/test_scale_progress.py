@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
@@ -68,3 +69,31 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> str:
     with progress.working("compressing 9 tuples", far, beat):
         assert again.wait(60)
     return drawn.getvalue()
+
+
+def test_of_blocks_in_one_another_the_innermost_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = io.StringIO()
+    monkeypatch.setattr(progress, "visible", lambda: True)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "STEP", 0.01)
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=drawn, force_terminal=True, width=120))
+    looked = {"outer": threading.Semaphore(0), "inner": threading.Semaphore(0)}
+
+    def far(which: str) -> Callable[[], tuple[int, int, str]]:
+        def found() -> tuple[int, int, str]:
+            looked[which].release()
+            return 1, 2, f"the {which} one"
+
+        return found
+
+    with progress.working("starts", far("outer")):
+        assert looked["outer"].acquire(timeout=30)
+        with progress.working("starts", far("inner")):
+            assert looked["inner"].acquire(timeout=30)
+            while looked["outer"].acquire(blocking=False):
+                pass
+            for _ in range(20):
+                assert looked["inner"].acquire(timeout=30)
+            assert not looked["outer"].acquire(blocking=False), "it waits until the inner one has ended"
+        assert looked["outer"].acquire(timeout=30), "then it is drawn again"
+    assert "the inner one" in drawn.getvalue()

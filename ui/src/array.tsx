@@ -5,7 +5,7 @@ import { drawArray, fitAll, plane, scales, type Box, type Layer, type Window } f
 import { Facts, Superset, Waiting, save, useDark, useSize } from "./parts";
 import { go, link, numberAt, place } from "./place";
 import { fitted, theme } from "./theme";
-import { count, counted, plain, short, sides, size as bytes, when } from "./words";
+import { count, counted, plain, short, sides, size as bytes, took, when } from "./words";
 
 interface Member {
   name: string;
@@ -313,7 +313,7 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
         <div class="card answer">
           <p class="kind">answer</p>
           <h2><span class="asked">{plain(lineage.asked.name)}[{plain(lineage.asked.text)}]</span></h2>
-          <p class="faint">{counted(lineage.asked.count, "cell")}; {lineage.asked.precise ? "exact" : "not exact"}, in {(lineage.asked.backward_ms + lineage.asked.forward_ms).toFixed(1)} ms</p>
+          <p class="faint">{counted(lineage.asked.count, "cell")}; {lineage.asked.precise ? "exact" : "not exact"}, in {took(lineage.asked.backward_ms + lineage.asked.forward_ms)}</p>
           <Superset precise={lineage.asked.precise} reason={lineage.asked.reason} />
           {ways.map(([kind, title, found]) => (
             <section key={kind}>

@@ -12,7 +12,7 @@ export function Waiting({ asked, children }: { asked: Asked<unknown>; children?:
 }
 
 export function Failure({ text }: { text: string }) {
-  return <div class="note bad failure" role="alert"><b>That did not work.</b> <span>{plain(text)}</span> <a {...link({})}>To the project</a></div>;
+  return <div class="note bad failure" role="alert"><b>That did not work:</b> <span>{plain(text)}.</span> <a {...link({})}>To the project</a></div>;
 }
 
 /** What went wrong in drawing is drawn, too, and the page goes on from the next place. */

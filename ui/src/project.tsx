@@ -181,13 +181,13 @@ function About({ id }: { id: string }) {
             ) : null}
             {Object.entries(found.around).map(([word, things]) => (
               <section key={word}>
-                <h3>{word}</h3>
+                <h3>{word.charAt(0).toUpperCase() + word.slice(1)}</h3>
                 <ul class="list">{things.slice(0, 30).map((each) => <li key={each.id}><a {...link({ id: each.id }, false)}>{plain(each.id)}</a>{each.failed ? <span class="tag bad">failed</span> : null}<small>{when(each.when)}</small></li>)}</ul>
               </section>
             ))}
             <section>
               <h3>Properties</h3>
-              <Facts of={Object.entries(found.properties).map(([key, value]) => [key, key === "created" || key === "started" || key === "ended" ? when(String(value)) : String(value).slice(0, 600)])} />
+              <Facts of={Object.entries(found.properties).map(([key, value]) => [key, key === "created" || key === "started" || key === "ended" ? when(String(value)) : key === "size" && typeof value === "number" ? size(value) : String(value).slice(0, 600)])} />
             </section>
           </>
         ) : null}

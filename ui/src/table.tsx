@@ -2,7 +2,7 @@
 import { useAnswer } from "./ask";
 import { Empty, Superset, Waiting, save } from "./parts";
 import { go, link, place, readAt } from "./place";
-import { count, counted, plain } from "./words";
+import { count, counted, plain, took } from "./words";
 
 type Value = string | number | boolean | null;
 interface Page {
@@ -67,7 +67,7 @@ export function TableView() {
                 <thead>
                   <tr><th scope="col" class="number">row</th>{page.columns.map((column) => (
                     <th scope="col" key={column.name} class={isNumber(column.type) ? "n" : undefined} aria-sort={here.sort === column.name ? "ascending" : here.sort === `-${column.name}` ? "descending" : undefined}>
-                      <button type="button" onClick={() => sort(column.name)} title={`${plain(column.name)}: ${column.type}`}>{plain(column.name)}<i aria-hidden="true">{here.sort === column.name ? "\u2191" : here.sort === `-${column.name}` ? "\u2193" : ""}</i></button>
+                      <button type="button" onClick={() => sort(column.name)} title={`${plain(column.name)}: ${column.type}`}>{plain(column.name)}{here.sort === column.name || here.sort === `-${column.name}` ? <i aria-hidden="true">{here.sort === column.name ? "\u2191" : "\u2193"}</i> : null}</button>
                       <small>{column.type.toLowerCase()}</small>
                       <input aria-label={`Filter ${plain(column.name)}`} placeholder="filter" value={where[column.name] ?? ""} onInput={(event) => filter(column.name, event.currentTarget.value)} />
                     </th>
@@ -124,7 +124,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
           found.available ? (
             <>
               <Superset precise={found.precise} reason={found.reason} />
-              <p class="faint">{found.precise === false ? "Found" : "Exactly these"}{found.ms !== undefined ? `, in ${found.ms} ms` : ""}</p>
+              <p class="faint">{found.precise === false ? "Found" : "Exactly these"}{found.ms !== undefined ? `, in ${took(found.ms)}` : ""}</p>
               {found.sources.some((source) => source.carried !== null) ? <ul class="legend" aria-label="Legend"><li><i class="k carries" />carries the value</li><li><i class="k decided" />join key or condition</li></ul> : null}
               {found.sources.map((source) => <SourceRows key={source.name} source={source} way={here.way === "forward" ? "to" : "from"} />)}
               {found.notes?.map((each) => <p key={each} class="note">{plain(each)}</p>)}
@@ -146,6 +146,8 @@ function Cells({ of }: { of: [string, Value][] }) {
 
 function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
   const mark = (name: string) => (!source.marked.includes(name) ? undefined : source.carried === null || source.carried.includes(name) ? `marked-${way}` : "decided");
+  const numeric = source.columns.map((_, at) => source.rows.every((row) => row.cells[at] === null || typeof row.cells[at] === "number"));
+  const look = (at: number) => [mark(source.columns[at]!), numeric[at] ? "n" : undefined].filter(Boolean).join(" ");
   const open = source.kind === "table" ? { view: "table", name: source.name, row: source.rows[0]?.number } : source.kind === "array" ? { view: "array", name: source.name, cells: source.text } : { id: source.name };
   return (
     <section>
@@ -154,8 +156,8 @@ function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
       {source.rows.length ? (
         <div class="grid tight" tabIndex={0} role="region" aria-label={`Rows of ${plain(source.name)}`}>
           <table>
-            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name) => <th scope="col" key={name} class={mark(name)}>{plain(name)}</th>)}</tr></thead>
-            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={mark(source.columns[column]!)}>{shown(cell)}</td>)}</tr>)}</tbody>
+            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name, at) => <th scope="col" key={name} class={look(at)}>{plain(name)}</th>)}</tr></thead>
+            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={look(column)}>{shown(cell)}</td>)}</tr>)}</tbody>
           </table>
         </div>
       ) : null}

@@ -13,6 +13,8 @@ export function size(bytes: number): string {
   return "";
 }
 
+export const took = (ms: number): string => (ms < 1000 ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
 export function when(text?: string | null): string {
   if (!text) return "";
   const time = new Date(text);

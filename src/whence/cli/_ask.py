@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from whence.cli._cells import AboutCells, about_cells, meant
+from whence.cli._complete import dataset_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
+from whence.progress import working
 from whence.store.answers import Step, selection_dict
 
 if TYPE_CHECKING:
@@ -37,7 +39,12 @@ above_option = click.option(
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     about_cells,
-    click.option("--to", metavar="NAME", help="The dataset to end at. Default: all sources (or all final results)."),
+    click.option(
+        "--to",
+        metavar="NAME",
+        shell_complete=dataset_names,
+        help="The dataset to end at. Default: all sources (or all final results).",
+    ),
     above_option,
     click.option("--steps", "show_steps", is_flag=True, help="Also print each step, and how it was answered."),
     out_option,
@@ -72,13 +79,12 @@ def question(direction: Direction, help: str) -> click.Command:
         as_json: bool,
         report: Path | None = None,
     ) -> None:
-        with open_log(log, blobs) as opened:
+        with working(f"asking about {dataset}"), open_log(log, blobs) as opened:
             start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
             if report is not None:
                 if to is not None:
                     raise click.UsageError("--report lists everything that was reached: leave out --to")
                 opened.erasure(start, given, columns=chosen).save(report)
-                click.echo(f"wrote {report}", err=True)
             asking = opened.backward if direction == "backward" else opened.forward
             end = None if to is None else named(opened, to)
             answer = (
@@ -86,6 +92,8 @@ def question(direction: Direction, help: str) -> click.Command:
                 if end is None
                 else asking(start, given, to=end, above=above, columns=chosen, lineage=lineage)
             )
+        if report is not None:
+            click.echo(f"wrote {report}", err=True)
         shown = given if isinstance(given, dict) else cells
         asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": shown}
         if isinstance(answer, Mapping):

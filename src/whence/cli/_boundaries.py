@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli._complete import vertex_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option(
-        "--src", metavar="ID", multiple=True,
+        "--src", metavar="ID", multiple=True, shell_complete=vertex_names,
         help="A source; may be repeated. Default: all sources of the destinations.",
     ),
-    click.option("--dst", metavar="ID", multiple=True, required=True, help="A destination; may be repeated."),
+    click.option(
+        "--dst", metavar="ID", multiple=True, required=True, shell_complete=vertex_names,
+        help="A destination; may be repeated.",
+    ),
     click.option("--inputs", is_flag=True, help="Add inputs of the activities that are on no path from the sources."),
     click.option(
         "--exclude-agent", "agents", metavar="NAME", multiple=True, help="Leave out the activities of this agent."

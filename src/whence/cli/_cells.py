@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from whence.cli._complete import dataset_names
 from whence.cli._names import named
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ LINEAGES: tuple[Lineage, ...] = ("value", "value+selection")
 NEGATIVE = re.compile(r"-\d+([,:]|$)")
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("dataset"),
+    click.argument("dataset", shell_complete=dataset_names),
     click.argument("cells", required=False, callback=lambda _, __, value: value and value.strip()),
     click.option(
         "--row",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli._complete import vertex_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table
@@ -26,7 +27,7 @@ def question(name: str, ask: Callable[[Log, list[str], bool], Any], help: str, *
     """Return a command that lists what is reached from NAMES."""
 
     @click.command(name, help=help)
-    @click.argument("names", metavar="NAME...", nargs=-1, required=True)
+    @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=vertex_names)
     @revisions_option
     @log_option
     @blobs_option

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from whence.cli._complete import vertex_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table
@@ -13,7 +14,7 @@ from whence.cli._project import revisions_option
 
 
 @click.command("blame")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=vertex_names)
 @revisions_option
 @log_option
 @blobs_option

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from whence.cli._complete import dataset_names
 from whence.cli._options import blobs_option, log_option, open_log
 
 
 @click.command("delete")
-@click.argument("dataset")
+@click.argument("dataset", shell_complete=dataset_names)
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @click.option(
     "--force",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from whence.cli._complete import vertex_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
 
 
 @click.command("diff")
-@click.argument("one")
-@click.argument("other")
+@click.argument("one", shell_complete=vertex_names)
+@click.argument("other", shell_complete=vertex_names)
 @log_option
 @blobs_option
 @json_option

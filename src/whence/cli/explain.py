@@ -10,6 +10,7 @@ import click
 from whence.cli._cells import AboutCells, about_cells, meant
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
+from whence.progress import working
 
 if TYPE_CHECKING:
     from whence.store.derivations.adjacency import Direction, Lineage
@@ -49,7 +50,7 @@ def command(
       whence explain scores 3,1
       whence explain report --row city=Oslo --columns total --save story.html
     """
-    with open_log(log, blobs) as opened:
+    with working(f"asking about {dataset}"), open_log(log, blobs) as opened:
         start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
         direction: Direction = "forward" if forward else "backward"
         story = opened.explain(start, given, direction=direction, columns=chosen, lineage=lineage)

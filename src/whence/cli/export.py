@@ -8,6 +8,7 @@ import click
 
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
+from whence.progress import working
 
 
 @click.command("export")
@@ -27,7 +28,7 @@ def command(file: Path, form: str | None, log: str | None, blobs: str | None, as
       whence export project.provn
       whence export events.jsonl --format openlineage
     """
-    with open_log(log, blobs) as opened:
+    with working(f"writing {file}"), open_log(log, blobs) as opened:
         graph = opened.graph
         opened.export(file, form)
     if as_json:

@@ -6,6 +6,7 @@ import click
 
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
+from whence.progress import working
 
 
 @click.command("gc")
@@ -18,7 +19,7 @@ def command(log: str | None, blobs: str | None, as_json: bool) -> None:
     \b
       whence gc
     """
-    with open_log(log, blobs) as opened:
+    with working("collecting"), open_log(log, blobs) as opened:
         collected = opened.collect()
     if as_json:
         emit_json(collected.as_dict())

@@ -6,6 +6,7 @@ import click
 
 from whence.cli._options import blobs_option, json_option, log_option, open_or_make_log
 from whence.cli._output import emit_json
+from whence.progress import working
 
 
 @click.command("import")
@@ -23,7 +24,7 @@ def command(source: str, log: str | None, blobs: str | None, as_json: bool) -> N
       whence import provenance.json
       whence import git
     """
-    with open_or_make_log(log, blobs) as opened:
+    with working(f"importing {source}"), open_or_make_log(log, blobs) as opened:
         imported = opened.import_(source)
     if as_json:
         emit_json(imported.as_dict())

@@ -12,6 +12,7 @@ from whence.cli._options import open_log
 from whence.cli._output import MANY, emit_json, emit_table
 from whence.cli._shell import spoken
 from whence.graph.model import KINDS
+from whence.progress import working
 
 
 @click.command("segment")
@@ -29,7 +30,7 @@ def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, 
       whence segment --src data.csv --dst model.bin
       whence segment --src data.csv --dst model.bin --exclude-agent bob --expand 2 --out made.svg
     """
-    with open_log(log, blobs) as opened:
+    with working("finding the segment"), open_log(log, blobs) as opened:
         segment = asked.segment(*asked.now(opened))
     if out is not None:
         segment.draw(out)

@@ -9,6 +9,8 @@ import click
 from whence.cli._boundaries import Asked, parameters
 from whence.cli._options import open_log
 from whence.cli._output import emit_json, emit_table
+from whence.progress import working
+from whence.words import counted
 
 _KEPT = ("entity=artifact", "activity=program")
 
@@ -42,11 +44,12 @@ def command(
     """
     from whence.graph import summarize
 
-    with open_log(log, blobs) as opened:
+    with working("finding the segments"), open_log(log, blobs) as opened:
         graph, src, dst = asked.of(opened)
         ends = graph.ids.of(graph.numbers(dst, "entity").tolist())
         segments = [each for each in (asked.segment(graph, src, [end]) for end in ends) if len(each)]
-    summary = summarize(segments, keep=_kept_properties(keep or _KEPT), k=steps)
+    with working(f"summarizing {counted(len(segments), 'segment')}"):
+        summary = summarize(segments, keep=_kept_properties(keep or _KEPT), k=steps)
     if out is not None:
         summary.draw(out)
     if as_json:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from whence.cli._complete import dataset_names
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._project import emit_things
 
 
 @click.command("versions")
-@click.argument("file")
+@click.argument("file", shell_complete=dataset_names)
 @log_option
 @blobs_option
 @json_option

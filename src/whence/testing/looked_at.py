@@ -32,23 +32,28 @@ def project(directory: Path) -> Path:
     """
     path = directory / "project.whence"
     with open_log(path) as log:
-        for version in range(1, 4):
-            with log.activity("fetch.py", command=f"python fetch.py --day {version}", agent="ada") as run:
-                raw = _written(directory / "raw" / "readings.csv", _readings(version))
-                run.generated(raw)
-        with log.activity("clean.py", command="python clean.py raw/readings.csv", agent="ada") as run:
-            run.used(raw).generated(_written(directory / "clean.csv", _readings(3).replace("9", "8")))
-        for number, rate in enumerate(("0.01", "0.03", "0.1", "0.3"), 1):
-            _trained(log, directory, rate, fails=number == 4)
-        with log.activity("report.py", command="python report.py model.bin", agent="bob") as run:
-            run.used(directory / "model.bin", directory / "clean.csv")
-            run.generated(_written(directory / "report.md", "# Report\n"))
-        arrays = _spots(log)
+        fill(log, directory)
+    return path
+
+
+def fill(log: Log, directory: Path) -> None:
+    """Record that project in a log; its files are in the directory."""
+    for version in range(1, 4):
+        with log.activity("fetch.py", command=f"python fetch.py --day {version}", agent="ada") as run:
+            raw = _written(directory / "raw" / "readings.csv", _readings(version))
+            run.generated(raw)
+    with log.activity("clean.py", command="python clean.py raw/readings.csv", agent="ada") as run:
+        run.used(raw).generated(_written(directory / "clean.csv", _readings(3).replace("9", "8")))
+    for number, rate in enumerate(("0.01", "0.03", "0.1", "0.3"), 1):
+        _trained(log, directory, rate, fails=number == 4)
+    with log.activity("report.py", command="python report.py model.bin", agent="bob") as run:
+        run.used(directory / "model.bin", directory / "clean.csv")
+        run.generated(_written(directory / "report.md", "# Report\n"))
+    arrays = _spots(log)
     values = directory / "values"
     values.mkdir(exist_ok=True)
     for name, array in arrays.items():
         np.save(values / f"{name}.npy", array)
-    return path
 
 
 def _trained(log: Log, directory: Path, rate: str, *, fails: bool) -> None:

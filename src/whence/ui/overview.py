@@ -6,9 +6,7 @@ summary is too large, vertices are grouped by name only, and the answer says so.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +23,7 @@ from whence.graph.picture.labels import numbered, shortened
 from whence.graph.picture.nodes import Line, Node, Scene
 from whence.graph.programs import program_of
 from whence.graph.validate import Edges
+from whence.ui.names import Name, Names
 
 EXACT = 1500  # most vertices for a summary
 MOST = 60  # nodes of the picture
@@ -40,13 +39,10 @@ class Overview:
     how: str
 
 
-Names = list[tuple[int, str]]
-
-
 def called(graph: Graph) -> tuple[Names, Names]:
     """Return the names of all vertices without versions, and the same without the numbers in them."""
-    names = _from_ids(graph, np.arange(len(graph), dtype=np.int32))
-    return names, _without_numbers(names)
+    names = Names.of(_from_ids(graph))
+    return names, names.without_numbers()
 
 
 def overview(graph: Graph, numbers: Numbers, known: Callable[[], tuple[Names, Names]] | None = None) -> Overview:
@@ -54,46 +50,33 @@ def overview(graph: Graph, numbers: Numbers, known: Callable[[], tuple[Names, Na
     numbers = numbers[graph.kinds[numbers] != AGENT]
     if len(numbers) > EXACT:
         names, bare = (known or partial(called, graph))()
-        picked = numbers.tolist()
-        return _by_name(graph, numbers, [names[each] for each in picked], [bare[each] for each in picked])
-    names = _named(graph, numbers)
-    found = _summary(graph, numbers, names)
+        return _by_name(graph, numbers, names.taken(numbers), bare.taken(numbers))
+    own = _named(graph, numbers)
+    found = _summary(graph, numbers, own)
     if len(found.nodes) <= MOST:
         return Overview(
             found, "Runs and versions that were made in the same way are merged; every path in the picture exists."
         )
-    return _by_name(graph, numbers, names, _without_numbers(names))
+    names = Names.of(own)
+    return _by_name(graph, numbers, names, names.without_numbers())
 
 
 def _by_name(graph: Graph, numbers: Numbers, names: Names, bare: Names) -> Overview:
     """Group vertices by name; if there are too many names, by names without numbers; if there are still too many, by
     the suffix of files, except for frequent names."""
-    if len(set(names)) > MOST:
+    if len(names.table) > MOST:
         names = bare
-    if len(set(names)) > MOST:
-        counts = Counter(names)
-        frequent = {name for name, count in counts.most_common(MOST // 3) if count > 1}
-        names = [name if name in frequent else (name[0], _coarse(*name)) for name in names]
-    if len(set(names)) > MOST:
-        kept = {name for name, _ in Counter(names).most_common(MOST - 2)}
-        names = [name if name in kept else (name[0], _OTHER[name[0]]) for name in names]
+    if len(names.table) > MOST:
+        frequent = {name for name, count in names.most_common(MOST // 3) if count > 1}
+        names = names.renamed(lambda name: name if name in frequent else (name[0], _coarse(*name)))
+    if len(names.table) > MOST:
+        kept = {name for name, _ in names.most_common(MOST - 2)}
+        names = names.renamed(lambda name: name if name in kept else (name[0], _OTHER[name[0]]))
     return Overview(_grouped(graph, numbers, names), _BY_NAME)
 
 
-_NUMBER = re.compile(r"[0-9]+")
 _OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
 _BY_NAME = "Grouped by name and kind: a line means that some members of one group came from some of the other."
-
-
-def _without_numbers(names: Names) -> Names:
-    """Merge names that differ only in numbers, with a star for each number.
-
-    >>> _without_numbers([(0, "day_01.csv"), (0, "day_02.csv"), (0, "v2.csv")])
-    [(0, 'day_*.csv'), (0, 'day_*.csv'), (0, 'v2.csv')]
-    """
-    bare = {name: (name[0], _NUMBER.sub("*", name[1])) for name in set(names)}
-    alike = Counter(bare.values())
-    return [bare[name] if alike[bare[name]] > 1 else name for name in names]
 
 
 def _coarse(kind: int, name: str) -> str:
@@ -103,16 +86,14 @@ def _coarse(kind: int, name: str) -> str:
     return f"*.{file.rpartition('.')[2]}" if "." in file[1:] else "arrays and tables"
 
 
-def _from_ids(graph: Graph, numbers: Numbers) -> Names:
-    """Return names of vertices without version and number, from their ids: reading many properties would be slow."""
-    found = []
-    for kind, label in zip(graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist()), strict=True):
+def _from_ids(graph: Graph) -> Iterator[Name]:
+    """Return names of all vertices without version and number, from their ids: reading properties would be slow."""
+    for kind, label in zip(graph.kinds.tolist(), graph.ids, strict=True):
         own, mark, number = label.rpartition("#" if kind == ACTIVITY else "@v")
-        found.append((kind, own if mark and number.isdecimal() else label))
-    return found
+        yield (kind, own if mark and number.isdecimal() else label)
 
 
-def _named(graph: Graph, numbers: Numbers) -> Names:
+def _named(graph: Graph, numbers: Numbers) -> list[Name]:
     """Return names of vertices: the program of an activity, the file of a version."""
     kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
     found = []
@@ -126,7 +107,7 @@ def _named(graph: Graph, numbers: Numbers) -> Names:
     return found
 
 
-def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+def _summary(graph: Graph, numbers: Numbers, names: Sequence[Name]) -> Scene:
     """Return the PgSum summary in which only names distinguish vertices."""
     table = graph.edge_table
     drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # revisions are not paths
@@ -153,16 +134,17 @@ def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -
     return Scene(tuple(nodes), tuple(line for line in lines if line.source != line.target))
 
 
-def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+def _grouped(graph: Graph, numbers: Numbers, names: Names) -> Scene:
     """Return a scene with a node for each name, and a line for each connected pair, as wide as its number of edges."""
-    table: dict[tuple[int, str], int] = {}
-    codes = np.fromiter((table.setdefault(name, len(table)) for name in names), np.int64, len(names))
+    table, codes = names.table, names.codes
     group = np.full(len(graph), -1, np.int64)
     group[numbers] = codes
-    members: list[list[int]] = [[] for _ in table]
-    for number, code in zip(numbers.tolist(), codes.tolist(), strict=True):
-        members[code].append(number)
-    nodes = [_node(KINDS[kind], name, graph.ids.of(own)) for (kind, name), own in zip(table, members, strict=True)]
+    ordered = numbers[np.argsort(codes, kind="stable")]
+    members = np.split(ordered, np.cumsum(np.bincount(codes, minlength=len(table)))[:-1])
+    nodes = [
+        _node(KINDS[kind], name, graph.ids.of(own.tolist()))
+        for (kind, name), own in zip(table, members, strict=True)
+    ]  # fmt: skip
     edges = graph.edge_table
     found: list[tuple[int, int, int, int]] = []
     for relation in (USED, GENERATED, DERIVED):

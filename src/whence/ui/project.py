@@ -1,4 +1,4 @@
-"""The project view: the overview, opened nodes, search, vertices, segments and the timeline."""
+"""The project view: the overview, opened nodes, search, vertices, segments and lists of datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from whence.graph import Graph, who
-from whence.graph.boundary import Boundary, times_of
+from whence.graph.boundary import Boundary
 from whence.graph.model import ACTIVITY, AGENT, ASSOCIATED, ENTITY, GENERATED, KINDS, USED
 from whence.graph.picture.folding import failed
 from whence.graph.picture.scene import FOLDED, of_graph
@@ -18,7 +18,8 @@ from whence.store.catalog import runs
 from whence.store.catalog import schema as t
 from whence.ui import filters, previews
 from whence.ui.explorer import Explorer, Params, listed, number, text
-from whence.ui.overview import Names, Overview, called
+from whence.ui.names import Names
+from whence.ui.overview import Overview, called
 from whence.ui.overview import overview as overview_of
 from whence.ui.picturing import picture
 
@@ -240,22 +241,6 @@ def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
         "picture": picture(scene), "why": found.why, "vertices": first, "count": len(found),
         "left_out": found.left_out[:50],
     }  # fmt: skip
-
-
-def timeline(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """Return a histogram of the start times of activities."""
-    graph = explorer.graph()
-
-    def make() -> dict[str, Any]:
-        own = np.flatnonzero(graph.kinds == ACTIVITY).astype(np.int32)
-        first, _ = times_of(graph.induced(()), own)
-        known = sorted(time.timestamp() for time in first if time is not None)
-        if not known:
-            return {"from": None, "to": None, "counts": []}
-        counts, edges = np.histogram(known, bins=48)
-        return {"from": edges[0].item(), "to": edges[-1].item(), "counts": counts.tolist()}
-
-    return explorer.once("timeline", make)
 
 
 def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:

@@ -18,7 +18,6 @@ ROUTES: Final[dict[str, Callable[[Explorer, Params], Answer]]] = {
     "search": project.search,
     "vertex": project.vertex,
     "segment": project.segment,
-    "timeline": project.timeline,
     "datasets": project.datasets,
     "array": arrays.array,
     "tile": arrays.tile,
