@@ -28,7 +28,7 @@ from whence.relation.tables import over_columns
 PART = 1 << 20
 """The approximate number of tuples of a part."""
 
-ALIKE = 8
+ALIKE = 64
 """The layout of an irregular range is used for this many ranges, one after the other."""
 
 _layouts: dict[tuple[Shape, Shape], tuple[Layout, int]] = {}
