@@ -50,7 +50,8 @@ def test_scattered_tuples_become_the_rows_of_tuples_one_by_one(
     tuples: np.ndarray, order: tuple[int, int], data: st.DataObject
 ) -> None:
     steps = np.diff(tuples, axis=0)
-    assume(not (steps[1:] == steps[:-1]).all(axis=1).any())  # longer runs are found ahead only among tuples given together
+    # Longer runs are found ahead, and only among tuples that are given together.
+    assume(not (steps[1:] == steps[:-1]).all(axis=1).any())
     assume(not (steps == [0, 1]).all(axis=1).any())
     dims = (int(tuples[-1, 0]) + 1, SIDE)
     whole = rows([tuples], dims, order)
