@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.relation.compress import Keys
+from whence.relation.compress import Keys, _draft
 from whence.relation.compress import choose as weigh
 from whence.relation.layout import Layout
 from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
