@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,17 +21,23 @@ from whence.relation.parts import PartedRelation
 from whence.words import counted
 
 COUNTS = {"tiny": 1_000_000, "small": 4_000_000, "full": 1_000_000_000}
-EVERY = ("product", "sort", "group-by", "join")
-KINDS = {"tiny": ("sort",), "small": EVERY, "full": EVERY}
-ALL = tuple(f"q{number:02d}" for number in range(1, 23))
-TPCH: dict[str, list[tuple[float, tuple[str, ...]]]] = {
-    "small": [(0.01, ("q01", "q03", "q10"))],
-    "full": [(1.0, ALL), (10.0, ("q01", "q03", "q10"))],
+TUPLES_OF = ("product", "sort", "group-by", "join")
+TPCH = "tpch-"
+"""A kind with this prefix materializes TPC-H queries at the scale factor that follows."""
+
+KINDS = {
+    "tiny": ("sort",),
+    "small": (*TUPLES_OF, "tpch-0.01"),
+    "full": (*TUPLES_OF, "tpch-1", "tpch-10"),
 }
-"""Scale factors, and the queries that are materialized at each."""
+SOME = ("q01", "q03", "q10")
+ALL = tuple(f"q{number:02d}" for number in range(1, 23))
 
 TUPLES = "WHENCE_BENCH_TUPLES"
 """This environment variable overrides the number of tuples of the size, such as 1e8."""
+
+CHOSEN = "WHENCE_BENCH_KINDS"
+"""This environment variable chooses what is measured, such as sort,tpch-1: each takes many minutes at full size."""
 
 SHARE = 1.7 / 2  # of the processor time of one executor, if two are 1.7 times as fast on separate processors
 
@@ -42,8 +48,12 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
     check_size(size)
     claims: list[Claim] = []
     count = int(float(os.environ.get(TUPLES, COUNTS[size])))
-    with workspace() as directory:
-        for kind in KINDS[size]:
+    for kind in kinds(size):
+        with workspace() as directory:
+            if kind.startswith(TPCH):
+                say(f"scale: materializing TPC-H at {kind.removeprefix(TPCH)}")
+                claims += materialized(kind, directory)
+                continue
             said = {}
             for executors in (1, 2):
                 say(f"scale: {kind}, {count:,} tuples, {counted(executors, 'executor')} of 1 GiB")
@@ -52,12 +62,16 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
             if kind != "product":
                 say(f"scale: questions to {kind}")
                 claims += asked(kind, said, directory)
-            for name in directory.glob(f"{kind}*"):  # frees disk space for the next kind
-                shutil.rmtree(name) if name.is_dir() else name.unlink()
-        if size != "tiny":
-            say("scale: materializing TPC-H")
-            claims += materialized(size, directory)
     return claims
+
+
+def kinds(size: str) -> tuple[str, ...]:
+    """Return what is measured: all of the size, or what the environment variable names."""
+    chosen = tuple(filter(None, os.environ.get(CHOSEN, "").split(",")))
+    for kind in chosen:
+        if kind not in TUPLES_OF and not re.fullmatch(rf"{TPCH}\d+(\.\d+)?", kind):
+            raise ValueError(f"{CHOSEN}: there is no kind {kind!r}; choose of {', '.join(KINDS['full'])}")
+    return chosen or KINDS[size]
 
 
 def measured(kind: str, count: int, executors: int, directory: Path) -> dict[str, Any]:
@@ -143,16 +157,15 @@ def _bytes(path: Path) -> int:
     )
 
 
-def materialized(size: str, directory: Path) -> list[Claim]:
+def materialized(kind: str, directory: Path) -> list[Claim]:
     """Measure TPC-H queries whose lineage tasks store: bytes for each row, compared with the query's own time and eager
-    mode.
+    mode. All queries are measured at scale factor 1, a few at others.
     """
-    claims = []
-    for scale, queries in TPCH[size]:
-        script = Path(__file__).with_name("_scale_tpch.py")
-        found = said_by([sys.executable, str(script), str(scale), ",".join(queries), str(directory)], directory)
-        claims += [_stored(f"TPC-H {name} at {scale:g}", each) for name, each in found.items()]
-    return claims
+    scale = float(kind.removeprefix(TPCH))
+    queries = ALL if scale == 1 else SOME
+    script = Path(__file__).with_name("_scale_tpch.py")
+    found = said_by([sys.executable, str(script), str(scale), ",".join(queries), str(directory)], directory)
+    return [_stored(f"TPC-H {name} at {scale:g}", each) for name, each in found.items()]
 
 
 def _stored(name: str, each: dict[str, Any]) -> Claim:

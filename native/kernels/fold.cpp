@@ -354,7 +354,7 @@ Fed Folder::feed(const int64_t* x, size_t n) {
       Held row = fresh();
       set(*row, t);
       push(k_ - 1, std::move(row));
-      took = 1;
+      took = 1 + scattered(t, n - i);
     } else if (const size_t bad = first_outside(t, took); bad < took) {
       at_ = i + bad;
       return Fed::out_of_range;

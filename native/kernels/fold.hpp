@@ -86,6 +86,7 @@ class Folder {
   void leave_behind(int v, const Run* run);
   size_t leap(const int64_t* tuples, size_t n);
   size_t leap_runs(const int64_t* tuples, size_t n, size_t run, int f);
+  size_t scattered(const int64_t* tuples, size_t n);
   size_t first_outside(const int64_t* tuples, size_t n) const;
   void release(int v, Held run);
   void let_go(int v, Run& run);

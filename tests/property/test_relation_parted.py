@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.relation.compress import Keys
+from whence.relation.compress import Keys, _draft
 from whence.relation.compress import choose as weigh
 from whence.relation.layout import Layout
 from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
@@ -148,10 +148,12 @@ def test_irregular_stretches_take_the_layout_of_the_one_before(monkeypatch: pyte
     weighed: list[int] = []
 
     def choose(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
-        weighed.append(len(keys))
+        if not _draft.get():  # a draft is cheap
+            weighed.append(len(keys))
         return weigh(keys, *shapes)
 
     monkeypatch.setattr(tasks, "PART", 100)
+    monkeypatch.setattr(tasks, "ALIKE", 8)
     monkeypatch.setattr(tasks, "choose", choose)
     rows, order = np.arange(2000), np.random.default_rng(3).permutation(2000)
     place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import whence as wh
-from whence.errors import BadCells, BadType, OutOfRange
+from whence.errors import BadCells, BadType, Damaged, OutOfRange
 from whence.relation.parts import Directory, PartedRelation, _parted, publish, write_part
 from whence.testing import operations as ops
 from whence.testing.operations import Raw
@@ -111,3 +111,19 @@ def test_bad_questions(spark: SparkSession, tmp_path: Path) -> None:
         relation.forward(spark.createDataFrame([(600,), (1,)], "a long"))
     with pytest.raises(BadCells, match=r"the box \(5, 4\) ends before it begins"):
         relation.forward(spark.createDataFrame([(5, 4), (1, 3)], "a long, b long"))
+
+
+def test_a_question_in_a_frame_to_a_relation_without_a_part(spark: SparkSession, tmp_path: Path) -> None:
+    """The frame of the answer is computed later, but the missing part is noticed now."""
+    relation: Any = parted(KINDS["sort"], tmp_path / "r")
+    asked = framed(spark, [[3], [400]])
+    file = tmp_path / "r" / f"{relation.index.entries[relation.touched([400])[0]].name}.part"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    with pytest.raises(Damaged, match="part 4 of the relation has another size than its index says"):
+        relation.backward(asked)
+    file.unlink()
+    with pytest.raises(Damaged, match=r"the part .* is missing from .*restore the file from a copy"):
+        relation.backward(asked)
+    found = relation.backward(framed(spark, [[3]]))
+    assert selected(found, (600,)) == wh.compress(*KINDS["sort"]).backward([3])

@@ -76,9 +76,11 @@ def test_regular_lineage_is_a_few_boxes_for_the_whole(spark: SparkSession, name:
 def test_irregular_lineage_is_parts(spark: SparkSession, tmp_path: Path) -> None:
     raw = ops.sort((4000,))
     frame = framed(spark, raw.tuples)
+    limit = spark.conf.get(dealing.LIMIT, "none")
     found = compressing.compress_frame(
         frame, raw.out_shape, raw.in_shape, engine="spark", partitions=4, path=tmp_path / "r"
     )
+    assert spark.conf.get(dealing.LIMIT, "none") == limit, "the session stays as it is"
     assert isinstance(found, PartedRelation)
     assert len(found.index.entries) == 4
     opened = wh.Relation.load(tmp_path / "r")

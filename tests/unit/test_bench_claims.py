@@ -21,6 +21,7 @@ from bench import (
     compression_size,
     compression_speed,
     query_latency,
+    scale,
     ui,
 )
 from bench._asking import Manner, Question
@@ -151,3 +152,13 @@ def test_a_system_that_answers_wrongly_is_named(tmp_path: Path) -> None:
         _asking.ask_all(system, [question], Manner((0.0,), 10, 1))
     assert set(question.wrong) == {"Broken"}
     assert not query_latency.right([question])
+
+
+def test_scale_measures_only_the_kinds_that_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(scale.CHOSEN, "sort,tpch-0.1")
+    assert scale.kinds("full") == ("sort", "tpch-0.1")
+    monkeypatch.setenv(scale.CHOSEN, "")
+    assert scale.kinds("tiny") == ("sort",)
+    monkeypatch.setenv(scale.CHOSEN, "sort,tpcds-1")
+    with pytest.raises(ValueError, match="there is no kind 'tpcds-1'; choose of product, sort, group-by, join, tpch-1"):
+        scale.run("full")

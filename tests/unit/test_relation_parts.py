@@ -13,7 +13,7 @@ import pytest
 
 import whence as wh
 from whence.errors import BadType, Damaged, FutureVersion, Redefined, StoreError
-from whence.relation.parts import Directory, Entry, PartedRelation, index_of, parse, publish, write_part
+from whence.relation.parts import Directory, Entry, PartedRelation, index_of, parse, publish, tasks, write_part
 from whence.relation.parts.index import Index
 from whence.store.blobs.local import JOB
 from whence.testing.oracle import RawRelation, as_cells
@@ -222,3 +222,21 @@ def test_few_boxes_and_many_find_the_same_rows(turned: bool) -> None:
         targets, sources = some[:, :outs], some[:, outs:]
         assert as_cells(relation.backward(targets).cells()) == oracle.backward(as_cells(targets))
         assert as_cells(relation.forward(sources).cells()) == oracle.forward(as_cells(sources))
+
+
+def test_a_range_that_is_regular_in_another_layout_than_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Irregular ranges share a layout, but not with a range to which it does not fit."""
+    monkeypatch.setattr(tasks, "PART", 1 << 13)
+    place, side = Directory(tmp_path), 1 << 14
+    rows = np.arange(side).reshape(2, -1)
+    shuffled = np.random.default_rng(3).permutation(side)[: len(rows[0])]
+    riffled = rows[1] // 2 + rows[1] % 2 * (side // 2 - 1)  # of two halves in turn: two boxes if the input is first
+    done = [
+        report
+        for outs, ins in zip(rows, (shuffled, riffled), strict=True)
+        for report in tasks.parts_of([(outs, ins)], (side,), (side,), place)
+    ]
+    assert [report.small is not None for report in done] == [False, True]
+    assert done[1].tuples == len(rows[1])

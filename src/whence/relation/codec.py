@@ -99,8 +99,16 @@ def _directory_of_part(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: in
 
 def bounding_box(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
     """Return the smallest box around some rows of a part: the least and the greatest value of each axis."""
-    lo = [columns.spread(column, start, stop) for column in part.lo]
-    hi = [low + columns.spread(column, start, stop) for low, column in zip(lo, part.width, strict=True)]
+    parents = {axis[0] for axis in part.axes}
+    lo, hi = [], []
+    for v, (low, width) in enumerate(zip(part.lo, part.width, strict=True)):
+        if part.axes[v][0] < 0 and v not in parents and isinstance(low, tuple) and isinstance(width, tuple):
+            ends = np.array([start, stop - 1])  # both change evenly: the first and the last row have the extremes
+            lo.append(low[0] + low[1] * ends)
+            hi.append(lo[-1] + width[0] + width[1] * ends)
+        else:
+            lo.append(columns.spread(low, start, stop))
+            hi.append(lo[-1] + columns.spread(width, start, stop))
     done = [axis[0] < 0 for axis in part.axes]
     while not all(done):
         for v, (parent, p, q) in enumerate(part.axes):

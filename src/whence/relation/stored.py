@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,9 +168,7 @@ class Stored:
                 loaded.append(self._run_on(index, column, known[0], loaded[column], spans))
                 continue
             if known is not None:
-                loaded.append(
-                    known if blocks is None else _concatenated([columns.spread(known, a, b) for _, a, b in spans])
-                )
+                loaded.append(known if blocks is None else _rows_in(known, spans))
                 continue
             pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
             if part.codes[column] == GAPS:
@@ -306,5 +305,16 @@ class Stored:
         return np.stack([declared[:, 0, blocks].min(axis=1), declared[:, 1, blocks].max(axis=1)], axis=1)
 
 
+def _rows_in(column: Column, spans: Sequence[tuple[int, int, int]]) -> Column:
+    """Return the rows of a column in some blocks; blocks one after the other stay a first value and a step."""
+    if isinstance(column, tuple) and spans and all(a[2] == b[1] for a, b in pairwise(spans)):
+        first, step = column
+        start = first + step * spans[0][1]
+        return (start + (1 << 63)) % (1 << 64) - (1 << 63), step  # wraps like the core, whose validation detects it
+    return _concatenated([columns.spread(column, a, b) for _, a, b in spans])
+
+
 def _concatenated(pieces: Sequence[Ints]) -> Ints:
+    if len(pieces) == 1:
+        return pieces[0]
     return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)

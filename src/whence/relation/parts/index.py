@@ -131,9 +131,7 @@ def _parsed(body: bytes) -> Index:
     length = NAME_BYTES + 32 + 16 * (len(out_shape) + len(in_shape))
     if count * length != len(records):
         raise Damaged("it is longer or shorter than its number of parts says")
-    entries = tuple(Entry.from_bytes(records[at : at + length]) for at in range(0, len(records), length))
-    for entry in entries:
-        _check(entry, out_shape + in_shape)
+    entries = _entries(records, out_shape + in_shape)
     if len({entry.name for entry in entries}) != len(entries):
         raise Damaged("it names a part twice")
     if sum(entry.tuples for entry in entries) > math.prod(out_shape) * math.prod(in_shape):
@@ -141,8 +139,19 @@ def _parsed(body: bytes) -> Index:
     return Index(out_shape, in_shape, entries)
 
 
-def _check(entry: Entry, dims: Shape) -> None:
-    if any(not 0 <= lo <= hi < side for (lo, hi), side in zip(entry.bounds, dims, strict=True)):
+def _entries(records: bytes, dims: Shape) -> tuple[Entry, ...]:
+    """Read and check all records at once: there may be a million."""
+    kind = [("name", f"V{NAME_BYTES}"), ("numbers", "<u8", (4,)), ("bounds", "<i8", (len(dims), 2))]
+    found = np.frombuffer(records, np.dtype(kind))
+    bounds = found["bounds"]
+    lo, hi = bounds[:, :, 0], bounds[:, :, 1]
+    if np.any(lo < 0) or np.any(lo > hi) or np.any(hi >= np.array(dims, np.int64)):
         raise Damaged("the bounds of a part lie outside its arrays")
-    if not 1 <= entry.boxes <= entry.tuples <= math.prod(hi - lo + 1 for lo, hi in entry.bounds):
-        raise Damaged("a part has no boxes, or more boxes than tuples, or more tuples than its bounds hold")
+    numbers = zip(found["name"].tolist(), found["numbers"].tolist(), bounds.tolist(), strict=True)
+    entries = []
+    for name, (size, boxes, low, high), pairs in numbers:
+        entry = Entry(name.hex(), size, boxes, (high << 64) + low, tuple(map(tuple, pairs)))
+        if not 1 <= entry.boxes <= entry.tuples <= math.prod(last - first + 1 for first, last in entry.bounds):
+            raise Damaged("a part has no boxes, or more boxes than tuples, or more tuples than its bounds hold")
+        entries.append(entry)
+    return tuple(entries)

@@ -45,13 +45,12 @@ def publish(
 def bounds_of(relation: Relation) -> Bounds:
     """Return the least and the greatest index of a relation's tuples on each axis, output first."""
     found: list[tuple[int, int]] = []
-    outs = len(relation._views[0])
+    rows = _row_bounds(relation)
     for backward, shape, view in zip(
         (False, True), (relation.out_shape, relation.in_shape), relation._views, strict=True
     ):
-        if view == shape:
-            hull = _row_bounds(relation)[:outs] if not backward else _row_bounds(relation)[outs:]
-        else:
+        hull, rows = rows[: len(view)], rows[len(view) :]
+        if view != shape:
             ask = relation.backward if backward else relation.forward
             boxes = ask(Selection.all(relation.out_shape if backward else relation.in_shape)).boxes
             hull = list(zip(boxes[:, :, 0].min(axis=0).tolist(), boxes[:, :, 1].max(axis=0).tolist(), strict=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence import _core
-from whence.errors import BadCells, BadType, OutOfRange, TooLarge
+from whence.errors import BadCells, BadType, Damaged, OutOfRange, TooLarge
 from whence.relation.blocks import Ints
 from whence.relation.layout import Shape
 from whence.relation.parts import PartedRelation
@@ -37,7 +37,21 @@ def ask_frame(relation: Any, df: Any, backward: bool) -> DataFrame:
     The question has one column for each axis (cells), or two (boxes: first and last).
     """
     given = selected_of(df, relation.out_shape if backward else relation.in_shape)
+    if isinstance(relation, PartedRelation):
+        require_parts(relation, relation.touched(given, forward=not backward))
     return answers(relation, given, backward, df.sparkSession)
+
+
+def require_parts(relation: PartedRelation, numbers: Iterable[int]) -> None:
+    """Raise Damaged if a part is missing or has another size. A frame is computed later, by Spark, whose errors are
+    long: so look before.
+    """
+    for number in numbers:
+        entry = relation.index.entries[number]
+        if not relation.place.has(entry.name, entry.size):
+            title = f"part {number} of the relation"
+            relation.place.open(entry.name, title)  # raises if it is missing, or its beginning is damaged
+            raise Damaged(f"{title} has another size than its index says; restore it from a copy")
 
 
 def ask_selection(relation: PartedRelation, given: Selection, backward: bool) -> Selection:

@@ -29,13 +29,34 @@ SAMPLED = 64
 
 PACKED = "stretch int, keys binary"
 
+LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
+"""Spark's setting for the most bytes of a batch that is sent to Python."""
+
+LIGHT = 1 << 26
+"""Tasks with fewer bytes than this need no such limit."""
+
 
 def dealt(keys: DataFrame, rows: int, tasks: int) -> DataFrame:
     """Pack a frame with one column of integers into ranges. Each range is in one partition."""
-    packed = keys.mapInArrow(_packing(borders(keys, rows, tasks)), PACKED)
+    edges = borders(keys, rows, tasks)
+    packed = (unlimited(keys) if 8 * rows < LIGHT * tasks else keys).mapInArrow(_packing(edges), PACKED)
     if hasattr(packed, "repartitionById"):
         return packed.repartitionById(tasks, "stretch")
     return packed.repartition(tasks, "stretch")  # before Spark 4.1, a task may get several ranges or none
+
+
+def unlimited(frame: DataFrame) -> DataFrame:
+    """Return the same frame without a limit on the bytes of a batch, which Spark would compare after every row: that
+    takes as long as writing the row. The limit is changed in a copy of the session; the user's session stays as it is.
+    """
+    spark = frame.sparkSession
+    java = spark._jvm
+    if java is None or not hasattr(frame, "repartitionById"):  # before Spark 4.1 there is no such limit
+        return frame
+    copy = spark._jsparkSession.cloneSession()
+    copy.conf().set(LIMIT, str((1 << 31) - 1))
+    rows = java.org.apache.spark.sql.classic.Dataset.ofRows(copy, frame._jdf.queryExecution().analyzed())
+    return type(frame)(rows, spark)
 
 
 def borders(keys: DataFrame, rows: int, tasks: int) -> Keys:
