@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from whence.rows import operators as o
 from whence.rows.columns import read_by
 from whence.rows.expressions import AggCall, Attr, Call, Udf, WindowCall
-from whence.rows.frames import frame_of
+from whence.rows.frames import frame_of, picks
 from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
 from whence.rows.tree import Tree, walk
@@ -125,9 +125,11 @@ def _dealt_out(plan: o.Operator) -> bool:
 
 
 def _ignores_ties(plan: o.Window) -> bool:
-    """Whether ties change no frame: frames are ranges or whole partitions, or a partition has no ties."""
+    """Whether ties change nothing: frames are ranges or whole partitions, from which no function picks a row by its
+    position, or a partition has no ties.
+    """
     frames = map(frame_of, plan.functions)
-    if all(frame.whole or frame.unit == "range" for frame in frames):
+    if all(frame.whole or frame.unit == "range" for frame in frames) and not any(map(picks, plan.functions)):
         return True
     keys = frozenset(expr for expr in (*plan.partition, *(key.expr for key in plan.order)) if isinstance(expr, Attr))
     return keys.issuperset(plan.child.output) or unique(plan.child, keys)
