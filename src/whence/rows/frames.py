@@ -14,6 +14,7 @@ OF_PLACE = "place"  # the detail of a row number in the order of the rows, such 
 OFFSETS = frozenset({"Lag", "Lead"})
 PICKING = OFFSETS | {"First", "Last", "AnyValue", "NthValue"}
 IGNORING = "ignoreNulls=true"
+COUNTS_NULLS = "NullIndex"  # of pandas API on Spark: how many NULLs precede the row. It reads no value
 OF_LIMIT = "limit"  # the detail of a row number that only a limit uses: the row's lineage is the row itself
 
 

@@ -15,7 +15,7 @@ from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms,
 from whence.rows.eager.ids import LIST, array_of, new_ids
 from whence.rows.eager.picked import picked
 from whence.rows.expressions import Call, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
-from whence.rows.frames import OFFSETS, frame_of, picks
+from whence.rows.frames import COUNTS_NULLS, OFFSETS, frame_of, picks
 from whence.rows.operators import Named, Project, Window, keep
 
 RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
@@ -76,6 +76,8 @@ def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
         return none, none
     if call.name in OFFSETS:
         return reads(call.args[:1], selection), reads(call.args[2:3], selection)
+    if call.name == COUNTS_NULLS:
+        return reads(call.args, True) if selection else none, none
     args = none if _counts_rows(call) else reads(call.args, selection)
     condition = reads((call.where,) if call.where is not None and selection else (), True)
     return Reads((*args.read, *condition.read), (*args.reasons, *condition.reasons)), none
@@ -88,7 +90,7 @@ def _counts_rows(call: WindowCall) -> bool:
 def _entered(call: WindowCall) -> Expr | None:
     """The condition for rows of the frame that count: those that FILTER keeps and whose arguments are not NULL."""
     where = call.where
-    if call.python or call.name in RANKS:
+    if call.python or call.name in RANKS or call.name == COUNTS_NULLS:
         return where
     for arg in call.args:
         if not isinstance(arg, Literal):

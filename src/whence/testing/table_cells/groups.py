@@ -184,7 +184,8 @@ def _one_of(call: WindowCall, entered: list[int]) -> list[int]:
     if call.name == "NthValue":
         count = call.args[1]
         assert isinstance(count, Literal)
-        place = int(count.value)
+        assert isinstance(count.value, int)
+        place = count.value
     return entered[place - 1 : place]
 
 
