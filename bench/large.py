@@ -88,10 +88,17 @@ def _function(spark: SparkSession, folder: Path, rows: int, progress: Progress) 
 
     from whence.spark.pipeline import Pipeline
 
+    def kind(level: int | None) -> str:  # in here, because Spark's workers cannot import a benchmark
+        if level is None:
+            return "none"
+        if level < 10:
+            return "low"
+        return "high" if level > 990 else "middle"
+
     progress("a filter on a Python function")
     number = np.arange(rows)
     table = _written(spark, folder / "readings.parquet", {"id": number, "level": number * 7919 % 1000})
-    p = Pipeline(table.where(F.udf(_kind, "string")("level") == "high").groupBy("level").count())
+    p = Pipeline(table.where(F.udf(kind, "string")("level") == "high").groupBy("level").count())
     plain, _ = timed(lambda: p.run().collect())
     seconds, found = timed(lambda: p.backward({"level": 995}))
     right = found.precise and found["readings"].count() == int((number * 7919 % 1000 == 995).sum())
@@ -102,14 +109,6 @@ def _function(spark: SparkSession, folder: Path, rows: int, progress: Progress) 
         unit="s",
         true=right,
     )
-
-
-def _kind(level: int | None) -> str:
-    if level is None:
-        return "none"
-    if level < 10:
-        return "low"
-    return "high" if level > 990 else "middle"
 
 
 def _plans(spark: SparkSession, progress: Progress) -> list[Claim]:
