@@ -141,7 +141,7 @@ def test_rolling_diff_and_shift_as_pandas_has_them(readings: DataFrame) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pyspark.pandas.utils.PandasAPIOnSparkAdviceWarning")
-@pytest.mark.filterwarnings("ignore:DataFrameGroupBy.fillna:FutureWarning")  # pyspark calls it for `ffill`
+@pytest.mark.filterwarnings("ignore:.*fillna with .method.:FutureWarning")  # pyspark calls it for `ffill`
 def test_a_filled_cell_comes_from_the_one_that_filled_it(readings: DataFrame) -> None:
     known = readings.withColumn("level", F.expr("if(kind = 1 or (place = 'b' and day < 4), null, level)"))
     frame = known.pandas_api()  # in place a, days 1 and 4 are missing; in place b, days 1 to 4
