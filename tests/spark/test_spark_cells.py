@@ -140,6 +140,40 @@ def test_rolling_diff_and_shift_as_pandas_has_them(readings: DataFrame) -> None:
     assert len(p.backward({"day": 5}, columns=["mean"], lineage="value")["readings"].collect()) == 3
 
 
+@pytest.mark.filterwarnings("ignore::pyspark.pandas.utils.PandasAPIOnSparkAdviceWarning")
+@pytest.mark.filterwarnings("ignore:.*fillna with .method.:FutureWarning")  # pyspark calls it for `ffill`
+def test_a_filled_cell_comes_from_the_one_that_filled_it(readings: DataFrame) -> None:
+    known = readings.withColumn("level", F.expr("if(kind = 1 or (place = 'b' and day < 4), null, level)"))
+    frame = known.pandas_api()  # in place a, days 1 and 4 are missing; in place b, days 1 to 4
+    level = frame["level"].astype(float)
+    frame["after"], frame["before"] = frame.groupby("place")["level"].ffill(), frame["level"].bfill()
+    frame["between"], frame["moved"] = level.interpolate(), frame["level"].shift(2)
+    wanted = {
+        ("a", 4): {"after": [2], "between": [2, 4], "moved": [1]},
+        ("b", 2): {"after": [], "before": [10], "between": [5, 10]},
+    }
+    p = Pipeline(frame.to_spark())
+    for (place, day), columns in wanted.items():
+        for column, rows in columns.items():
+            found = p.backward({"place": place, "day": day}, columns=[column], lineage="value")
+            assert (place, day, column, held(found).get("level", [])) == (place, day, column, rows)
+            assert found.precise
+    reached = p.forward("readings", {"place": "b", "day": 5}, columns=["level"], lineage="value")
+    assert {row.day for row in reached.collect() if row.place == "b"} == {1, 2, 3, 4, 5, 6}
+
+
+def test_a_row_that_lag_finds_beyond_nulls(readings: DataFrame) -> None:
+    known = readings.withColumn("known", F.expr("if(kind = 0, level, null)"))
+    days = known.selectExpr(
+        "place", "day", "lag(known, 1, -1) ignore nulls over (partition by place order by day) as last"
+    )
+    for p in both(days):
+        for day, rows in ((3, [3]), (6, [3, 6])):
+            found = p.backward({"place": "a", "day": day})
+            assert sorted(row.day for row in found["readings"].collect()) == rows
+            assert found.precise
+
+
 def test_a_pivot_shows_its_own_values_rows(readings: DataFrame) -> None:
     """Kind 2 is not in the list: its rows contribute nothing to any column."""
     df = readings.groupBy("place").pivot("kind", [0, 1]).agg(F.sum("level"))

@@ -63,6 +63,11 @@ LINES = {
     "window": """select id, avg(price) over (partition by kind order by id rows 1 preceding) as a,
         max(price) over (partition by day) as m, lag(price, 2, id) over (order by id) as l,
         sum(price) filter (where day = 1) over (order by id) as f, rank() over (order by day, id) as r from items""",
+    "picking windows": """select id, last(price) ignore nulls over (order by id) as f, first(price) over
+        (partition by day order by id rows between current row and unbounded following) as b,
+        nth_value(case when day = 1 then price else part end, 2) ignore nulls over (order by id) as n,
+        any_value(day) filter (where kind = 'x') over (order by id rows between 1 following and 2 following) as a,
+        lag(price, 2, id) ignore nulls over (partition by kind order by id) as l from items""",
     "windows upon windows": """select id, s - lag(s) over (order by id) as change from
         (select id, sum(price) over (order by id rows between 1 preceding and 1 following) as s from items)""",
     "distinct": "select distinct part, kind from items",

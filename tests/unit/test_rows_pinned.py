@@ -13,10 +13,12 @@ from whence.rows import (
     Filter,
     Frame,
     Generate,
+    IsNull,
     Join,
     Limit,
     Literal,
     Named,
+    Operator,
     Project,
     Sort,
     SortKey,
@@ -80,3 +82,31 @@ def test_a_limit_of_rows_that_were_repartitioned_may_take_others() -> None:
     hinted = Arrange(Source("t", 0, (A, B)), "ResolvedHint")
     assert unpinned(Limit(Sort(moved, (SortKey(A), SortKey(B))), Literal(3, "integer"))) == ()
     assert unpinned(Limit(hinted, Literal(3, "integer"))) == ()
+
+
+def _filled(name: str, frame: Frame, below: Operator, *order: Attr) -> Window:
+    call = WindowCall(name, (A,), frame, "long", "ignoreNulls=true")
+    return Window(below, (Named(N, call),), (), tuple(map(SortKey, order)))
+
+
+def test_numbers_of_rows_in_their_files_that_only_order_a_window_do_no_harm() -> None:
+    source, before, near = Source("t", 0, (A, B)), Frame("rows", None, -1), Frame("range", -5, 0)
+    number = Named(R, Call("MonotonicallyIncreasingID", (), "long", pure=False))
+    placed = Project(source, (*keep(A, B), number))
+    said = ("monotonicallyincreasingid in Project has another value in each run",)
+    assert unpinned(Project(_filled("Last", before, placed, R), keep(A, N))) == ()
+    renamed = Project(Filter(placed, IsNull(B)), (*keep(A), Named(B, R)))
+    assert unpinned(Project(_filled("Last", before, renamed, B), keep(A, N))) == ()
+    assert unpinned(_filled("Last", before, placed, R)) == said  # the output shows the numbers
+    assert said[0] in unpinned(Project(_filled("Sum", near, placed, R), keep(A, N)))
+    moved = Project(Arrange(source, "Repartition"), (*keep(A, B), number))
+    assert unpinned(Project(_filled("Last", before, moved, R), keep(A, N))) == said
+    kept = Filter(_filled("Last", before, placed, R), Compare("<", R, Literal(5, "long")))
+    assert unpinned(Project(kept, keep(A, N))) == said
+
+
+def test_a_row_that_is_picked_by_its_position_depends_on_ties() -> None:
+    source, whole = Source("t", 0, (A, B)), Frame("rows", None, None)
+    assert unpinned(Project(_filled("Max", whole, source, A), keep(N))) == ()
+    (said,) = unpinned(Project(_filled("First", whole, source, A), keep(N)))
+    assert "order may have ties" in said

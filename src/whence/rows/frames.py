@@ -11,6 +11,10 @@ OF_RANK = frozenset({"Rank", "DenseRank"})
 WHOLE = Frame("rows", None, None)
 ITSELF = Frame("rows", 0, 0)
 OF_PLACE = "place"  # the detail of a row number in the order of the rows, such as the index of pandas API on Spark
+OFFSETS = frozenset({"Lag", "Lead"})
+PICKING = OFFSETS | {"First", "Last", "AnyValue", "NthValue"}
+IGNORING = "ignoreNulls=true"
+COUNTS_NULLS = "NullIndex"  # of pandas API on Spark: how many NULLs precede the row. It reads no value
 OF_LIMIT = "limit"  # the detail of a row number that only a limit uses: the row's lineage is the row itself
 
 
@@ -24,14 +28,21 @@ def frame_of(call: WindowCall) -> Frame:
         return ITSELF
     if call.name in OF_RANK:
         return Frame("range", None, 0)
-    return WHOLE if call.name in OF_PARTITION or vague(call) else call.frame
+    return WHOLE if call.name in OF_PARTITION else call.frame
 
 
-def vague(call: WindowCall) -> str | None:
-    """Say why the frame may have more rows than those that count; None if not."""
-    if call.name in ("Lag", "Lead") and "ignoreNulls=true" in call.detail:
-        return (
-            f"{call.name.lower()} that ignores nulls: the answer has the whole partition instead of the row that it"
-            " found"
-        )
-    return None
+def picks(call: WindowCall) -> bool:
+    """Whether a function returns the value of one row, which it picks by its position.
+
+    >>> picks(WindowCall("Last", (), WHOLE, "long")), picks(WindowCall("Max", (), WHOLE, "long"))
+    (True, False)
+    """
+    return call.name in PICKING and not call.python
+
+
+def skips_nulls(call: WindowCall) -> bool:
+    """Whether a function that picks a row passes over rows in which its argument is NULL.
+
+    Those with the offset 0, the row itself, do not.
+    """
+    return IGNORING in call.detail and not (call.name in OFFSETS and (call.frame.lower, call.frame.upper) == (0, 0))

@@ -1,7 +1,9 @@
-"""Windows: each function reads the rows of its own frame; ranks read only their order.
+"""Windows: each function reads the rows of its own frame, or picks one of them; ranks read only their order.
 
 before: Window sum(n) over (partition by city order by day) as total
 after:  the same, with collect_list(id) over (the same) as the ids of `total`, for the source column n
+
+`first`, `last`, `nth_value`, `lag` and `lead` pick a row, which `picked` finds.
 """
 
 from __future__ import annotations
@@ -10,14 +12,14 @@ from dataclasses import replace
 
 from whence.rows.cells.reads import Reads, reads
 from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, both, union
-from whence.rows.eager.ids import LIST, LONG, array_of, new_ids
-from whence.rows.expressions import Attr, Call, Compare, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
-from whence.rows.frames import frame_of, vague
+from whence.rows.eager.ids import LIST, array_of, new_ids
+from whence.rows.eager.picked import picked
+from whence.rows.expressions import Call, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
+from whence.rows.frames import COUNTS_NULLS, OFFSETS, frame_of, picks
 from whence.rows.operators import Named, Project, Window, keep
 
 RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
-ONE_ROW = frozenset({"Lag", "Lead"})
-NULLS_ENTER = frozenset({"First", "Last", "AnyValue", "NthValue"})
+NOTHING: Terms = {}
 
 
 def window(plan: Window, ask: Ask) -> Noted:
@@ -38,13 +40,16 @@ def window(plan: Window, ask: Ask) -> Noted:
     frames = _Frames()
     notes: dict[Key, Terms] = {}
     for call, (args, default) in inside.items():
-        where = _entered(call)
-        terms = args.terms(below, masks, where)
-        if _counts_rows(call):
-            terms = union(terms, masks.masked(below.of(WHOLE), where))
-        found = frames.collected(union(terms, places), frame_of(call))
-        if default.read:
-            found = union(found, frames.where_empty(default.terms(below, masks), frame_of(call)))
+        if call.name in OFFSETS:
+            found = frames.picked(call, union(args.terms(below, masks), places), default.terms(below, masks))
+        elif picks(call):
+            found = union(frames.picked(call, args.terms(below, masks)), frames.collected(places, frame_of(call)))
+        else:
+            where = _entered(call)
+            terms = args.terms(below, masks, where)
+            if _counts_rows(call):
+                terms = union(terms, masks.masked(below.of(WHOLE), where))
+            found = frames.collected(union(terms, places), frame_of(call))
         notes[call] = union(found, places)
     for key in others:
         notes[key] = below.of(key)
@@ -65,12 +70,14 @@ def window(plan: Window, ask: Ask) -> Noted:
 
 
 def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
-    """What a function reads in the rows of its frame, and in the current row if the frame is empty."""
+    """What a function reads in the rows of its frame, and in the current row if there is no such row."""
     none = Reads(())
     if call.name in RANKS:
         return none, none
-    if call.name in ONE_ROW:
+    if call.name in OFFSETS:
         return reads(call.args[:1], selection), reads(call.args[2:3], selection)
+    if call.name == COUNTS_NULLS:
+        return reads(call.args, True) if selection else none, none
     args = none if _counts_rows(call) else reads(call.args, selection)
     condition = reads((call.where,) if call.where is not None and selection else (), True)
     return Reads((*args.read, *condition.read), (*args.reasons, *condition.reasons)), none
@@ -83,11 +90,7 @@ def _counts_rows(call: WindowCall) -> bool:
 def _entered(call: WindowCall) -> Expr | None:
     """The condition for rows of the frame that count: those that FILTER keeps and whose arguments are not NULL."""
     where = call.where
-    if (
-        call.python
-        or call.name in RANKS | ONE_ROW
-        or (call.name in NULLS_ENTER and "ignoreNulls=true" not in call.detail)
-    ):
+    if call.python or call.name in RANKS or call.name == COUNTS_NULLS:
         return where
     for arg in call.args:
         if not isinstance(arg, Literal):
@@ -96,9 +99,6 @@ def _entered(call: WindowCall) -> Expr | None:
 
 
 def _superset(call: WindowCall) -> tuple[str, ...]:
-    reason = vague(call)
-    if reason is not None:
-        return (reason,)
     if call.python:
         return (f"the Python function ({call.name}) is assumed to read all its arguments in all rows of its frame",)
     return ()
@@ -111,7 +111,6 @@ class _Frames:
         self.calls: list[Named] = []
         self.above: list[Named] = []
         self._known: dict[tuple[Known, Frame], Known] = {}
-        self._sizes: dict[Frame, Attr] = {}
 
     def collected(self, terms: Terms, frame: Frame) -> Terms:
         if frame.unit == "rows" and frame.lower == 0 and frame.upper == 0:
@@ -128,13 +127,18 @@ class _Frames:
             self._known[known, frame] = Known(ids, known.occurrence)
         return self._known[known, frame]
 
-    def where_empty(self, terms: Terms, frame: Frame) -> Terms:
-        """The terms of the row itself, if its frame is empty."""
-        if frame not in self._sizes:
-            size = fresh("_size", LONG)
-            self.calls.append(Named(size, WindowCall("count", (Literal(1, "integer"),), frame, LONG)))
-            self._sizes[frame] = size
+    def picked(self, call: WindowCall, terms: Terms, default: Terms = NOTHING) -> Terms:
+        """The terms of the row that a function picks; if there is none, those of its default in the row itself."""
+        if not terms and not default:
+            return {}
+        row, there = picked(call, [known.ids for known in terms])
+        self.calls.append(row)
+        found: dict[Known, frozenset[int]] = {}
+        for (known, columns), ids in zip(terms.items(), there, strict=True):
+            new = new_ids(known.occurrence, known.ids.many)
+            self.above.append(Named(new.attr, ids))
+            found[Known(new, known.occurrence)] = columns
         masks = Masks()
-        found = masks.masked(terms, Compare("=", self._sizes[frame], Literal(0, LONG)))
+        defaults = masks.masked(default, IsNull(row.attr))
         self.above += masks.columns
-        return found
+        return union(found, defaults)

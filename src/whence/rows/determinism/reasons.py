@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from whence.rows import operators as o
 from whence.rows.columns import read_by
 from whence.rows.expressions import AggCall, Attr, Call, Udf, WindowCall
-from whence.rows.frames import frame_of
+from whence.rows.frames import frame_of, picks
 from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
 from whence.rows.tree import Tree, walk
@@ -18,6 +18,7 @@ ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # these return a
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
+ORDERED = "MonotonicallyIncreasingID"  # it has the order of the rows; its values depend on how they are partitioned
 ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # their rows do not depend on the order
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
@@ -41,7 +42,8 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     picked: the row of the question exists, or it does not. It matters if rows are combined further up, and if a limit
     takes the first of repartitioned rows: with additional id columns, Spark distributes them differently. A column that
     nothing reads is harmless, too, whatever its value. pandas API on Spark numbers rows in such a column and sorts by
-    it in the end, which affects only the order of the output.
+    it in the end, which affects only the order of the output. It also orders windows by it: this is the order of the
+    rows in their files, which is the same in each run.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Limit, Literal, Named, Source
     >>> three = Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer"))
@@ -53,19 +55,29 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cause.why for cause in causes(plan)))
 
 
-def causes(plan: o.Operator) -> tuple[Cause, ...]:
-    """The same, with the operators that the reasons depend on."""
+def causes(plan: o.Operator, read: frozenset[Attr] | None = None) -> tuple[Cause, ...]:
+    """The same, with the operators that the reasons depend on. `read` has the columns that matter; None means all."""
     found: dict[Cause, None] = {}
-    _add_causes(plan, found, False, frozenset(plan.output), False)
+    every = frozenset(plan.output) if read is None else read
+    _add_causes(plan, found, False, every, every, False)
     return tuple(found)
 
 
-def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr], ordered: bool) -> None:
-    """`read` has the output columns that matter further up. `ordered`: the order of the rows may matter, too."""
+def _add_causes(
+    plan: o.Operator,
+    found: dict[Cause, None],
+    merged: bool,
+    read: frozenset[Attr],
+    valued: frozenset[Attr],
+    ordered: bool,
+) -> None:
+    """`read` has the output columns that matter further up; of those that are not in `valued`, only the order of their
+    values does. `ordered`: the order of the rows may matter, too.
+    """
     computed = () if isinstance(plan, o.Sort) and not ordered else _expressions_read(plan, read)
     for expr in computed:
         for part in walk(expr):
-            placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
+            placed = isinstance(part, Call) and part.name in _positions(plan, expr, valued) and _steady(plan)
             if isinstance(part, Udf | AggCall | WindowCall) and part.varies:
                 found[Cause(part.varies)] = None
             elif isinstance(part, Call) and not part.pure and not placed:
@@ -84,9 +96,32 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
         found[Cause(f"{line(plan)} numbers rows whose order may have ties", tied=plan)] = None
     ordered = ordered or not isinstance(plan, ORDER_PASSES) or any(map(_placed, computed))
     below = frozenset(attr for expr in computed for attr in read_by(expr))
+    values = frozenset(attr for expr in computed if not _sorts_by(plan, expr, valued) for attr in read_by(expr))
     for child in plan.children:
-        needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
-        _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed, ordered)
+        every = frozenset(child.output)
+        needed, wanted = (
+            ((below | read) & every, (values | valued) & every) if isinstance(plan, NARROW) else (every, every)
+        )
+        _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed, wanted, ordered)
+
+
+def _positions(plan: o.Operator, expr: Tree, valued: frozenset[Attr]) -> tuple[str, ...]:
+    """The functions that are harmless in an expression if rows keep their positions."""
+    made = [column.attr for column in plan.columns if column.expr is expr] if isinstance(plan, o.Project) else []
+    if made and isinstance(expr, Call) and valued.isdisjoint(made):
+        return NUMBERED, ORDERED
+    return (NUMBERED,)
+
+
+def _sorts_by(plan: o.Operator, expr: Tree, valued: frozenset[Attr]) -> bool:
+    """Whether an operator reads only the order of an expression's values."""
+    if isinstance(plan, o.Project):
+        made = [column.attr for column in plan.columns if column.expr is expr]
+        return isinstance(expr, Attr) and valued.isdisjoint(made)
+    if isinstance(plan, o.Window):
+        by_rows = all(call.frame.unit == "rows" or call.frame.whole for call in plan.functions)
+        return by_rows and expr in plan.order
+    return isinstance(plan, o.Sort)
 
 
 def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
@@ -125,9 +160,11 @@ def _dealt_out(plan: o.Operator) -> bool:
 
 
 def _ignores_ties(plan: o.Window) -> bool:
-    """Whether ties change no frame: frames are ranges or whole partitions, or a partition has no ties."""
+    """Whether ties change nothing: frames are ranges or whole partitions, from which no function picks a row by its
+    position, or a partition has no ties.
+    """
     frames = map(frame_of, plan.functions)
-    if all(frame.whole or frame.unit == "range" for frame in frames):
+    if all(frame.whole or frame.unit == "range" for frame in frames) and not any(map(picks, plan.functions)):
         return True
     keys = frozenset(expr for expr in (*plan.partition, *(key.expr for key in plan.order)) if isinstance(expr, Attr))
     return keys.issuperset(plan.child.output) or unique(plan.child, keys)

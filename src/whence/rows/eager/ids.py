@@ -70,9 +70,14 @@ EMPTY = Call("array_except", (_ZERO, _ZERO), LIST)  # `array()` alone would have
 
 def as_list(ids: Ids) -> Expr:
     """The ids of a row as a list, never NULL."""
-    if ids.many:
-        return Call("coalesce", (ids.attr, EMPTY), LIST)
-    return Call("array_compact", (Call("array", (ids.attr,), LIST),), LIST)
+    return listed(ids.attr, ids.many)
+
+
+def listed(ids: Expr, many: bool) -> Expr:
+    """The same for an expression: one id, or a list of them."""
+    if many:
+        return Call("coalesce", (ids, EMPTY), LIST)
+    return Call("array_compact", (Call("array", (ids,), LIST),), LIST)
 
 
 def collected(ids: Ids) -> Expr:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, new_ids
+from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, listed, new_ids
+from whence.rows.eager.picked import picked
 from whence.rows.eager.rows import Tag
 from whence.rows.expressions import Call, Expr, WindowCall, fresh
-from whence.rows.frames import frame_of, vague
+from whence.rows.frames import OFFSETS, frame_of, skips_nulls
 from whence.rows.operators import Named, Project, Window, keep
 
 LISTS = array_of(LIST)
@@ -20,10 +21,15 @@ LISTS = array_of(LIST)
 def window(plan: Window, tag: Tag) -> Tagged:
     """Collect ids over the same frames in the same operator, so that ties have the same order."""
     below = tag(plan.child)
-    frames = tuple(dict.fromkeys(map(frame_of, plan.functions)))
-    reasons = below.reasons + tuple(filter(None, map(vague, plan.functions)))
+    found = [call for call in plan.functions if call.name in OFFSETS and skips_nulls(call)]
+    frames = dict.fromkeys(frame_of(call) for call in plan.functions if call not in found)
     calls: list[Named] = []
     lists: dict[int, list[Expr]] = {number: [as_list(each)] for number, each in below.ids.items()}
+    for call in found:
+        row, ids_there = picked(call, list(below.ids.values()))
+        calls.append(row)
+        for (number, each), there in zip(below.ids.items(), ids_there, strict=True):
+            lists[number].append(listed(there, each.many))
     for frame in frames:
         if frame.unit == "rows" and frame.lower == 0 and frame.upper == 0:
             continue
@@ -42,4 +48,4 @@ def window(plan: Window, tag: Tag) -> Tagged:
         Named(ids[number].attr, Call("array_distinct", (Call("concat", tuple(each), LIST),), LIST))
         for number, each in lists.items()
     )
-    return Tagged(Project(whole, (*keep(*plan.output), *joined)), ids, reasons)
+    return Tagged(Project(whole, (*keep(*plan.output), *joined)), ids, below.reasons)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from whence.rows.expressions import Attr
+from whence.rows.expressions import Attr, Call
 from whence.rows.operators import Aggregate, Arrange, Distinct, Filter, Join, Limit, Operator, Project, Sort, Window
 from whence.rows.pushdown.groups import key_attrs
+
+NUMBERS = frozenset({"DistributedSequenceID", "MonotonicallyIncreasingID"})  # another number for each row
 
 
 def unique(op: Operator, columns: frozenset[Attr]) -> bool:
@@ -17,7 +19,9 @@ def unique(op: Operator, columns: frozenset[Attr]) -> bool:
         keys = key_attrs(op)
         return not op.keys or (keys is not None and keys <= columns)
     if isinstance(op, Project):
-        passed = (column.expr for column in op.columns if column.attr in columns)
+        passed = [column.expr for column in op.columns if column.attr in columns]
+        if any(isinstance(expr, Call) and expr.name in NUMBERS for expr in passed):
+            return True
         return unique(op.child, frozenset(expr for expr in passed if isinstance(expr, Attr)))
     if isinstance(op, Join):
         if op.how in ("semi", "anti", "existence", "single"):

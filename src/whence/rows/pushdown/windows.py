@@ -20,7 +20,7 @@ from whence.rows.expressions import (
     conjunction,
     disjunction,
 )
-from whence.rows.frames import frame_of, vague
+from whence.rows.frames import frame_of
 from whence.rows.operators import Window
 from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.pins import may_replace, pins, substituted
@@ -35,9 +35,8 @@ def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
     if not all(_pinned(expr, known) for expr in op.partition):
         return give_up(op, "the columns asked for do not determine the window's partition")
     partition = conjunction(*(Compare("<=>", expr, substituted(expr, known)) for expr in op.partition))
-    unclear = next(filter(None, map(vague, op.functions)), None)
-    if aim is Aim.RESTRICT or unclear:
-        return Pushed((partition,), unclear is None, unclear or "", assumes_row_exists=True)
+    if aim is Aim.RESTRICT:
+        return Pushed((partition,), assumes_row_exists=True)
     parts = [_rows_in_frame(op, frame_of(function), known) for function in op.functions]
     whole = disjunction(*(part for part in parts if part is not None))
     if None in parts:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 FEWEST = {"Cast": 1, "With": 1, "CommonExpressionDef": 1, "GetStructField": 1, **dict.fromkeys(REPLACED, 1)}
 FEWEST |= {"NullIfResult": 2, **dict.fromkeys(EXTRACTING, 2)}
 FEWEST |= dict.fromkeys(GENERATORS, 1)
+PICKING = {"Lag": 3, "Lead": 3, "NthValue": 2}  # the number of arguments; a flag for nulls follows
 PIVOT = "PivotFirst"
 ANSI, ZONE = "spark.sql.ansi.enabled", "spark.sql.session.timeZone"
 
@@ -52,6 +53,8 @@ def known(call: Expr) -> bool:
             return False
         if aggregate is not None:
             return _listed(AGGREGATES, call.name, aggregate[1])
+        if len(call.args) != PICKING.get(call.name, len(call.args)):
+            return False
         return _listed(WINDOW_FUNCTIONS, call.name, call.detail)
     if type(call) is not Call or len(call.args) < FEWEST.get(call.name, 0):
         return False
@@ -134,6 +137,8 @@ def made_window(call: WindowCall, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any 
     if not known(call):
         return None
     aggregate = COMPLETE.fullmatch(call.detail)
+    if call.name in PICKING:
+        return jvm.new(f"expressions.{call.name}", *map(expr, call.args), call.detail == "ignoreNulls=true")
     if aggregate is None:
         return _function(WINDOW_FUNCTIONS, call, call.detail, jvm, expr, False)
     where = jvm.none if call.where is None else jvm.some(expr(call.where))

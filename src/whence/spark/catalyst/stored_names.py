@@ -20,7 +20,6 @@ _ZONE = r'timeZoneId="([A-Za-z0-9/_+:-]{1,60})"'
 CAST = re.compile(rf"evalMode=(ANSI|LEGACY|TRY) {_ZONE}")
 IN_ZONE = re.compile(_ZONE)
 IGNORING = re.compile("ignoreNulls=(true|false)")
-KEEPING = re.compile("ignoreNulls=false")
 DROPPING = re.compile("ignoreNulls=true")
 LIKE = re.compile(r"escapeChar=\\")
 DIVIDING = re.compile("nullOnDivideByZero=true")
@@ -128,8 +127,8 @@ WINDOW_FUNCTIONS: Names = {
     **_plainly(
         "CumeDist=cume_dist DenseRank=dense_rank NTile=ntile PercentRank=percent_rank Rank=rank RowNumber=row_number"
     ),
-    "Lag": ("lag", KEEPING),
-    "Lead": ("lead", KEEPING),
-    "NthValue": ("nth_value", KEEPING),
+    "Lag": ("lag", IGNORING),
+    "Lead": ("lead", IGNORING),
+    "NthValue": ("nth_value", IGNORING),
 }
 NO_ARGUMENTS = frozenset({"DenseRank", "PercentRank", "Rank"})  # Spark adds the order of their window as arguments

@@ -21,7 +21,10 @@ class LocalKind(Kind):
 
     def past(self, leaf: Any) -> Past | None:
         if any(str(attr.name()).startswith(INDEX) for attr in items(leaf.output())):
-            return Past("pandas API on Spark computes frames of up to compute.shortcut_limit rows in Python")
+            return Past(
+                "pandas API on Spark computes frames of up to compute.shortcut_limit rows in Python, unless that option"
+                " is 0 or the function has a type hint for its result"
+            )
         return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whence.rows import AggCall, Aggregate, Compare, Filter, Literal, Named, Operator, Window, fresh
+from whence.rows.columns import read_by
 from whence.rows.determinism.reasons import Cause, causes
 from whence.spark.catalyst.write import frame
 
@@ -40,7 +41,8 @@ class Nondeterminism:
 
     def _tied(self, window: Window) -> bool:
         if window not in self._ties:
-            unsteady = any(each.tied is None or self._tied(each.tied) for each in causes(window.child))
+            read = frozenset(attr for key in (*window.partition, *window.order) for attr in read_by(key))
+            unsteady = any(each.tied is None or self._tied(each.tied) for each in causes(window.child, read))
             self._ties[window] = unsteady or self._ties_in(window)
         return self._ties[window]
 

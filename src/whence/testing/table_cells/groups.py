@@ -156,14 +156,17 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.name in RANKS:
         return Cell(_ranked(plan, call, rows, at), NONE, decided)
     if call.name in ("Lag", "Lead"):
-        found = cell_of(call.args[0], frame[0].cells) if frame else cell_of(call.args[2], rows[at].cells)
-        return Cell(found.value, found.cells, found.selection | decided)
+        return _at_offset(plan, call, rows, at)
     if call.where is not None:
         frame = [row for row in frame if cell_of(call.where, row.cells).value is True]
     args = [[cell_of(arg, row.cells) for arg in call.args] for row in frame]
     skips = call.name not in PICKED | {"NthValue"} or "ignoreNulls=true" in call.detail
     entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
-    value = _summed(call, [args[at][0].value for at in entered])
+    if call.name in PICKED or call.name == "NthValue":
+        entered = _one_of(call, entered)
+        value = args[entered[0]][0].value if entered else None
+    else:
+        value = _summed(call, [args[at][0].value for at in entered])
     if call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args):
         cells = united(frame[at].whole for at in entered)
     else:
@@ -171,6 +174,37 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.where is not None:
         decided |= united(cell_of(call.where, frame[at].cells).read for at in entered)
     return Cell(value, cells, decided | united(arg.selection for at in entered for arg in args[at]))
+
+
+def _one_of(call: WindowCall, entered: list[int]) -> list[int]:
+    """The row that `first`, `last` or `nth_value` takes, if there is one."""
+    if call.name == "Last":
+        return entered[-1:]
+    place = 1
+    if call.name == "NthValue":
+        count = call.args[1]
+        assert isinstance(count, Literal)
+        assert isinstance(count.value, int)
+        place = count.value
+    return entered[place - 1 : place]
+
+
+def _at_offset(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> Cell:
+    """`lag` and `lead`: the row that many rows away; of those with a value, if nulls are ignored. Or the default."""
+    assert call.frame.lower is not None
+    left = _distance(call.frame.lower)
+    step = 1 if left > 0 else -1
+    place: int | None = at
+    while left and place is not None:
+        place = place + step if 0 <= place + step < len(rows) else None
+        if place is not None and (
+            "ignoreNulls=true" not in call.detail or cell_of(call.args[0], rows[place].cells).value is not None
+        ):
+            left -= step
+    own = _placed(plan, rows[at])
+    if place is None:
+        return cell_of(call.args[2], rows[at].cells).selected(own)
+    return cell_of(call.args[0], rows[place].cells).selected(own | _placed(plan, rows[place]))
 
 
 def _placed(plan: o.Window, row: CellRow) -> Cells:
