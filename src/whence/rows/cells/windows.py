@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from whence.rows.cells.arguments import deciding_arguments, entering, value_arguments
 from whence.rows.cells.reads import Reads, reads
-from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, both, union
+from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, union
 from whence.rows.eager.ids import LIST, LONG, array_of, new_ids
-from whence.rows.expressions import Attr, Call, Compare, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
+from whence.rows.expressions import Attr, Call, Compare, Expr, Frame, Literal, WindowCall, fresh
 from whence.rows.frames import frame_of, vague
 from whence.rows.operators import Named, Project, Window, keep
 
 RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
 ONE_ROW = frozenset({"Lag", "Lead"})
-NULLS_ENTER = frozenset({"First", "Last", "AnyValue", "NthValue"})
 
 
 def window(plan: Window, ask: Ask) -> Noted:
@@ -71,8 +71,9 @@ def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
         return none, none
     if call.name in ONE_ROW:
         return reads(call.args[:1], selection), reads(call.args[2:3], selection)
-    args = none if _counts_rows(call) else reads(call.args, selection)
-    condition = reads((call.where,) if call.where is not None and selection else (), True)
+    args = none if _counts_rows(call) else reads(value_arguments(call), selection)
+    conditions = (*deciding_arguments(call), *(() if call.where is None else (call.where,))) if selection else ()
+    condition = reads(conditions, True)
     return Reads((*args.read, *condition.read), (*args.reasons, *condition.reasons)), none
 
 
@@ -82,17 +83,7 @@ def _counts_rows(call: WindowCall) -> bool:
 
 def _entered(call: WindowCall) -> Expr | None:
     """The condition for rows of the frame that count: those that FILTER keeps and whose arguments are not NULL."""
-    where = call.where
-    if (
-        call.python
-        or call.name in RANKS | ONE_ROW
-        or (call.name in NULLS_ENTER and "ignoreNulls=true" not in call.detail)
-    ):
-        return where
-    for arg in call.args:
-        if not isinstance(arg, Literal):
-            where = both(where, Not(IsNull(arg)))
-    return where
+    return call.where if call.name in RANKS | ONE_ROW else entering(call)
 
 
 def _superset(call: WindowCall) -> tuple[str, ...]:
