@@ -19,7 +19,7 @@ NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window,
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
 ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # their rows do not depend on the order
-PICKED = frozenset({"First", "Last", "AnyValue"})
+PICKED = frozenset({"First", "Last", "AnyValue", "MaxBy", "MinBy", "Mode"})  # the last three if there are ties
 
 
 @dataclass(frozen=True, slots=True)
