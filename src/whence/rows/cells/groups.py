@@ -210,7 +210,9 @@ class _Groups:
             by = call.args[1]
             fields += [Literal("b", "string"), by]
             types["b"] = by.dtype
-            best = Named(fresh("_best", by.dtype), AggCall(BY[call.name], (by,), by.dtype, where=call.where))
+            if call.where is not None:  # an aggregate that whence adds has no FILTER
+                by = Call("if", (true(call.where), by, Literal(None, by.dtype)), by.dtype)
+            best = Named(fresh("_best", by.dtype), AggCall(BY[call.name], (by,), by.dtype))
             self._columns.append(best)
         struct = struct_of(types)
         rows = fresh("_rows", array_of(struct))

@@ -62,7 +62,7 @@ OTHERS = {
     "max by where": "select k, max_by(v, w * 1000 + v) filter (where x > 0.5) as v, count(*) as w, max(x) as x from {x} group by k",
     "max by, over": "select k, v, max_by(w, v * 1000 + coalesce(w, 5)) over (partition by k) as w, x from {x}",
     "set": "select k, size(collect_set(v)) as v, array_max(collect_set(w)) as w, 0.5D as x from {x} group by k",
-    "percentile": "select k, 1 as v, count(*) as w, percentile(v, 0.3D) as x from {x} group by k",
+    "percentile": "select k, 1 as v, count(*) as w, percentile(v, 0.5D) as x from {x} group by k",
     "having": "select k, sum(v) as v, max(w) as w, min(x) as x from {x} group by k having count(*) < 4",
     "group by a fraction": "select max(k) k, count(*) v, sum(w) w, x from {x} group by x",
     "group, key not shown": "select max(k) k, count(*) v, sum(w) w, max(x) x from {x} group by k, v",

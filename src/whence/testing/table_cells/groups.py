@@ -168,7 +168,7 @@ def _percentile(call: AggCall | WindowCall, values: list[Any]) -> float:
     ordered = sorted(map(float, values), key=cmp_to_key(lambda a, b: -1 if less(a, b) else int(less(b, a))))
     place = (len(ordered) - 1) * float(share)
     low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return low if low == high else (math.ceil(place) - place) * low + (place - math.floor(place)) * high
+    return low if low == high else low + (place - math.floor(place)) * (high - low)
 
 
 def window(plan: o.Window, rows: list[CellRow]) -> Iterator[CellRow]:
@@ -194,15 +194,8 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.where is not None:
         frame = [row for row in frame if cell_of(call.where, row.cells).value is True]
     args = [[cell_of(arg, row.cells) for arg in call.args] for row in frame]
-    if call.name in CHOSEN:  # as for max, all rows of the frame that have an order count
-        entered = [row for row, (_, by) in zip(frame, args, strict=True) if by.value is not None]
-        decided |= united(cell_of(call.args[1], row.cells).read for row in entered)
-        decided |= united(cell_of(call.args[0], row.cells).selection for row in entered)
-        if call.where is not None:
-            decided |= united(cell_of(call.where, row.cells).read for row in entered)
-        best = _best([by.value for _, by in args if by.value is not None], largest=call.name == "MaxBy")
-        value = next((own.value for own, by in args if by.value is not None and same(by.value, best)), None)
-        return Cell(value, united(cell_of(call.args[0], row.cells).cells for row in entered), decided)
+    if call.name in CHOSEN:
+        return _chosen_over(call, frame, args, decided)
     skips = call.name not in PICKED | {"NthValue"} or "ignoreNulls=true" in call.detail
     entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
     value = _summed(call, [args[at][0].value for at in entered])
@@ -213,6 +206,17 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.where is not None:
         decided |= united(cell_of(call.where, frame[at].cells).read for at in entered)
     return Cell(value, cells, decided | united(arg.selection for at in entered for arg in args[at]))
+
+
+def _chosen_over(call: WindowCall, frame: list[CellRow], args: list[list[Cell]], decided: Cells) -> Cell:
+    """`max_by` over a frame: as for `max`, all rows of the frame count, unless they have nothing to order them by."""
+    there = [(row, own, by) for row, (own, by) in zip(frame, args, strict=True) if by.value is not None]
+    best = _best([by.value for _, _, by in there], largest=call.name == "MaxBy")
+    value = next((own.value for _, own, by in there if same(by.value, best)), None)
+    decided |= united(own.selection | by.read for _, own, by in there)
+    if call.where is not None:
+        decided |= united(cell_of(call.where, row.cells).read for row, _, _ in there)
+    return Cell(value, united(own.cells for _, own, _ in there), decided)
 
 
 def _placed(plan: o.Window, row: CellRow) -> Cells:
