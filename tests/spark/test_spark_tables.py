@@ -407,3 +407,22 @@ def test_a_frame_that_pandas_saves_and_spark_reads(spark: SparkSession, tmp_path
         assert (found["first"].cells().tolist() == [[3, 0]]) == precise
         assert [3, 0] in found["first"].cells().tolist()
     assert log.check().ok
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_cell_of_a_table_with_one_column_is_no_row(
+    spark: SparkSession, shop: Path, log: wh.Log, stored: bool
+) -> None:
+    """By position and by `columns`, the cell is meant; by values alone, the row, which comes from whole rows."""
+    pipeline = log.pipeline(totals(spark, shop).select("total"), name="sums")
+    pipeline.run()
+    if stored:
+        pipeline.materialize()
+    total = pipeline.to_pandas("shown")["total"].tolist()[0]
+    by_name = pipeline.backward({"total": total}, columns=["total"]).cells("customers")
+    assert set(by_name.along(1)) == {0, 1}, "the key of the join and the key of the group, not the age"
+    asked = log.backward("sums", "0,0"), log.backward("sums", {"total": total}, columns=["total"])
+    for answer in asked:
+        assert answer.precise
+        assert answer["customers"] == by_name
+    assert set(log.backward("sums", {"total": total})["customers"].along(1)) == {0, 1, 2}

@@ -123,6 +123,28 @@ def test_min_and_max_read_their_witnesses() -> None:
     assert lineage(most, 0, MORE) == (10, cells("w:0"), set())
 
 
+def test_max_by_reads_the_row_that_the_other_column_chooses() -> None:
+    by_w = Aggregate(T, (K,), (Named(OUT, AggCall("MaxBy", (V, W), LONG)),))
+    assert lineage(by_w, 0) == (1, cells("v:0"), cells("k:0,1 w:0")), "a row without w is left out"
+    assert lineage(by_w, 1) == (4, cells("v:3"), cells("k:2,3 w:3"))
+    smallest = Aggregate(T, (K,), (Named(OUT, AggCall("MinBy", (V, W), LONG)),))
+    assert lineage(smallest, 1) == (None, cells("v:2"), cells("k:2,3 w:2")), "NULL may be the value that is chosen"
+
+
+def test_lists_and_percentiles_read_what_is_not_null() -> None:
+    middle = AggCall("Percentile", (V, Literal(0.5, "double"), number(1)), "double")
+    for call, value in ((AggCall("CollectSet", (V,), "array<long>"), [1, 2]), (middle, 1.5)):
+        grouped = Aggregate(T, (K,), (Named(OUT, call),))
+        assert lineage(grouped, 0) == (value, cells("v:0,1"), cells("k:0,1"))
+        assert lineage(grouped, 1)[1] == cells("v:3")
+
+
+def test_maps_and_shifts_read_their_arguments() -> None:
+    of_map = Call("GetMapValue", (Call("CreateMap", (number(1), V, number(2), W), "map<long,long>"), number(2)), LONG)
+    assert lineage(computed(of_map), 0) == (10, cells("v:0 w:0"), set())
+    assert lineage(computed(Call("ShiftRight", (W, number(1)), LONG)), 0) == (5, cells("w:0"), set())
+
+
 def test_a_count_of_rows_reads_whole_rows() -> None:
     counted = Aggregate(T, (K,), (Named(OUT, AggCall("Count", (Literal(1, "integer"),), LONG)),))
     assert lineage(counted, 1) == (2, cells("k:2,3 v:2,3 w:2,3"), set())

@@ -48,7 +48,10 @@ class AskedRelation(RelationLike, Protocol):
         self,
         selection: Selection,
         direction: Literal["backward", "forward"],
-        lineage: Literal["value", "value+selection"],
+        lineage: Literal["value", "value+selection", "cells"],
         /,
     ) -> Traced:
-        """Follow cells in one direction, by value or also by selection. The walk uses this if it exists."""
+        """Follow cells in one direction, by value or also by selection. The walk uses this if it exists.
+
+        By selection, all columns of a row mean the row as such; with "cells" they mean its cells.
+        """

@@ -15,6 +15,7 @@ from whence import _core
 from whence.errors import BadType, ShapeMismatch, TooLarge
 from whence.selection import _reading
 from whence.selection._boxes import cells_of_boxes, read_only, summary
+from whence.selection._numbers import distinct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,7 +229,7 @@ class Selection:
         first, last = self._boxes[:, axis, 0], self._boxes[:, axis, 1]
         many = last - first + 1
         places = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        return np.unique(np.repeat(first, many) + places)
+        return distinct(np.repeat(first, many) + places)
 
     def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
         """The cells as a Spark frame of disjoint boxes: first and last index on each axis.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +18,7 @@ from whence.spark.lineage import Lineage, rows_by_id
 from whence.spark.reached import Reached
 from whence.spark.sources.numbering import numbering_of
 from whence.spark.sources.row_ids import named, with_files
+from whence.spark.tables.held import cells
 from whence.spark.tracing.matching import Matched
 from whence.spark.tracing.results import source_table
 
@@ -73,13 +77,14 @@ class CellLineage(Lineage):
         """Return the cells of a source. Rows are numbered as in `identities`, one file after the other."""
         uses = self._uses(name)
         number = numbering_of(uses[0], self._matcher.jvm)
-        held = {column: number.numbers(ids) for column, ids in self._found.of(uses).items()}
-        return selection(held, (number.rows, len(uses[0].columns)))
+        shape = number.rows, len(uses[0].columns)
+        parts = (cells(number.numbers(ids), columns, shape) for columns, ids in self._found.of(uses).items())
+        return functools.reduce(operator.or_, parts, Selection.empty(shape))
 
     def columns(self, name: str) -> list[str]:
         """Return the names of the columns of a source that have a cell in the answer."""
         uses = self._uses(name)
-        return [uses[0].columns[column].name for column in self._found.of(uses)]
+        return [uses[0].columns[column].name for column in sorted(itertools.chain(*self._found.of(uses)))]
 
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
@@ -108,23 +113,3 @@ class ReachedCells(Reached):
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
         return f"<Reached from {self.source}: {', '.join(self.columns) or 'nothing'}; {how}>"
-
-
-def selection(held: dict[int, NDArray[np.int64]], shape: tuple[int, int]) -> Selection:
-    """Make a selection from the rows that are given for each column.
-
-    >>> selection({0: np.array([0, 1, 2]), 2: np.array([1])}, (3, 4))
-    Selection(shape=(3, 4), 4 cells: [0, 0], [1, 0], [1, 2], [2, 0])
-    """
-    boxes: list[NDArray[np.int64]] = []
-    for column, rows in held.items():
-        if not len(rows):
-            continue
-        rows = np.sort(rows)
-        ends = np.flatnonzero(np.diff(rows) != 1)
-        first, last = rows[np.concatenate(([0], ends + 1))], rows[np.concatenate((ends, [len(rows) - 1]))]
-        fixed = np.full(len(first), column, np.int64)
-        boxes.append(np.stack([np.stack([first, last], 1), np.stack([fixed, fixed], 1)], 1))
-    if not boxes:
-        return Selection.empty(shape)
-    return Selection.from_boxes(np.concatenate(boxes), shape)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from whence.rows.cells.arguments import BY, PICKED, deciding_arguments, entering, value_arguments
 from whence.rows.cells.reads import Reads, reads
 from whence.rows.cells.terms import ROWS, WHOLE, Ask, Item, Key, Known, Masks, Noted, Terms, both, through, true, union
 from whence.rows.eager import groups as eager
 from whence.rows.eager.ids import LIST, Ids, Tagged, array_of, as_list, gathered, new_ids, struct_of
-from whence.rows.expressions import AggCall, Call, Compare, Expr, IsNull, Literal, Not, Or, fresh
+from whence.rows.expressions import AggCall, And, Call, Compare, Expr, IsNull, Literal, Not, Or, fresh
 from whence.rows.operators import Aggregate, Distinct, Named, Operator, Project, keep
 from whence.rows.tree import Tree
 
-WITNESSED = frozenset({"Min", "Max", "First", "Last", "AnyValue"})
-PICKED = frozenset({"First", "Last", "AnyValue"})  # they may pick NULL as a value
+WITNESSED = frozenset({"Min", "Max", *PICKED, *BY})
 
 
 def distinct(plan: Distinct, ask: Ask) -> Noted:
@@ -119,23 +119,14 @@ def _opaque(call: AggCall) -> tuple[str, ...]:
 def _aggregate_inputs(plan: Aggregate, slot: Tree, selection: bool) -> Called:
     call = _call(slot)
     assert call is not None
-    conditions = (call.where,) if call.where is not None and selection else ()
     if call.name == "PivotFirst":
         return _pivoted(plan, slot, call, selection)
-    where = call.where
+    conditions = (*deciding_arguments(call), *(() if call.where is None else (call.where,))) if selection else ()
     if call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args):
-        return Called(call, reads(conditions, True), where, whole=True)
-    if not call.python and (call.name not in PICKED or "ignoreNulls=true" in call.detail):
-        for arg in () if call.name in NULLS_ENTER else call.args:
-            if not isinstance(arg, Literal):
-                where = both(where, Not(IsNull(arg)))
-    args = reads(call.args, selection)
+        return Called(call, reads(conditions, True), call.where, whole=True)
+    args = reads(value_arguments(call), selection)
     more = reads(conditions, True)
-    return Called(call, Reads((*args.read, *more.read), (*args.reasons, *more.reasons)), where)
-
-
-# Functions of several columns that also read rows in which one of them is NULL.
-NULLS_ENTER = frozenset({"MaxBy", "MinBy", "HistogramNumeric", "ListAgg", "CountMinSketchAgg"})
+    return Called(call, Reads((*args.read, *more.read), (*args.reasons, *more.reasons)), entering(call))
 
 
 def _pivoted(plan: Aggregate, slot: Tree, call: AggCall, selection: bool) -> Called:
@@ -214,6 +205,15 @@ class _Groups:
         for place, known in enumerate(terms):
             fields += [Literal(f"i{place}", "string"), as_list(known.ids)]
             types[f"i{place}"] = LIST
+        best = None
+        if call.name in BY:
+            by = call.args[1]
+            fields += [Literal("b", "string"), by]
+            types["b"] = by.dtype
+            if call.where is not None:  # an aggregate that whence adds has no FILTER
+                by = Call("if", (true(call.where), by, Literal(None, by.dtype)), by.dtype)
+            best = Named(fresh("_best", by.dtype), AggCall(BY[call.name], (by,), by.dtype))
+            self._columns.append(best)
         struct = struct_of(types)
         rows = fresh("_rows", array_of(struct))
         one: Expr = Call("named_struct", tuple(fields), struct)
@@ -224,7 +224,9 @@ class _Groups:
             Named(rows, AggCall("collect_list", (one,), rows.dtype)),
         ]
         row = Call("variable", (), struct, "r")
-        same = Compare("<=>", Call("field", (row,), types["v"], "v"), result)
+        same: Expr = Compare("<=>", Call("field", (row,), types["v"], "v"), result)
+        if best is not None:
+            same = And((same, Compare("<=>", Call("field", (row,), types["b"], "b"), best.attr)))
         kept = Call("filter", (rows, Call("lambda", (same, row), "boolean")), rows.dtype)
         found: dict[Known, frozenset[int]] = {}
         for place, (known, columns) in enumerate(terms.items()):

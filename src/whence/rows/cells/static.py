@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.rows import operators as o
-from whence.rows.cells.groups import PICKED, WITNESSED
+from whence.rows.cells.arguments import deciding_arguments, null_arguments, value_arguments
+from whence.rows.cells.groups import WITNESSED
 from whence.rows.cells.reads import Reads, reads
 from whence.rows.cells.terms import ROWS, WHOLE, Key, both
 from whence.rows.expressions import AggCall, Attr, Expr, IsNull, Literal, Not
@@ -245,18 +246,17 @@ def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Foun
 def _aggregate_places(call: AggCall, found: _Found, selection: bool, shown: list[Attr]) -> Places:
     if call.name in ("Min", "Max") and shown and call.args[0].dtype == call.dtype:
         return _attained(call, found, selection, shown[0])
-    if call.name in WITNESSED | PICKED or call.name == "PivotFirst":
+    if call.name in WITNESSED or call.name == "PivotFirst":
         raise NotStatic
     where = call.where
-    read = reads((*call.args, *((call.where,) if call.where is not None and selection else ())), selection)
+    conditions = (*deciding_arguments(call), *(() if where is None else (where,))) if selection else ()
+    read = reads((*value_arguments(call), *conditions), selection)
     if call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args):
         whole = frozenset(_under(place, where, found) for place in found.of(WHOLE))
         return whole | _read(read, found, where)
-    if not call.python:
-        for arg in call.args:
-            # A sum that is NULL has no cells, so no condition is needed.
-            if not isinstance(arg, Literal) and arg not in found.counted:
-                where = both(where, Not(IsNull(arg)))
+    for arg in null_arguments(call):
+        if arg not in found.counted:  # a sum that is NULL has no cells, so no condition is needed
+            where = both(where, Not(IsNull(arg)))
     return _read(read, found, where)
 
 
@@ -308,6 +308,7 @@ RULES: dict[type[o.Operator], Callable[..., _Found]] = {
 }
 
 
-def witnesses_matter(plan: o.Operator) -> bool:
-    """Whether row lineage has only the rows of a group that attain its min, max or first value."""
-    return any(isinstance(part, o.Aggregate) and part.witnessed for part in walk(plan))
+def of_witnesses(plan: o.Operator) -> frozenset[int]:
+    """The uses of sources of which row lineage has only the rows that attain the min, max or first value of a group."""
+    groups = (part for part in walk(plan) if isinstance(part, o.Aggregate) and part.witnessed)
+    return frozenset(part.occurrence for group in groups for part in walk(group) if isinstance(part, o.Source))

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from whence.rows.cells.arguments import deciding_arguments, entering, value_arguments
 from whence.rows.cells.reads import Reads, reads
-from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, both, union
+from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, union
 from whence.rows.eager.ids import LIST, array_of, new_ids
 from whence.rows.eager.picked import picked
-from whence.rows.expressions import Call, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
+from whence.rows.expressions import Call, Expr, Frame, IsNull, Literal, WindowCall, fresh
 from whence.rows.frames import COUNTS_NULLS, OFFSETS, frame_of, picks
 from whence.rows.operators import Named, Project, Window, keep
 
@@ -78,8 +79,9 @@ def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
         return reads(call.args[:1], selection), reads(call.args[2:3], selection)
     if call.name == COUNTS_NULLS:
         return reads(call.args, True) if selection else none, none
-    args = none if _counts_rows(call) else reads(call.args, selection)
-    condition = reads((call.where,) if call.where is not None and selection else (), True)
+    args = none if _counts_rows(call) else reads(value_arguments(call), selection)
+    conditions = (*deciding_arguments(call), *(() if call.where is None else (call.where,))) if selection else ()
+    condition = reads(conditions, True)
     return Reads((*args.read, *condition.read), (*args.reasons, *condition.reasons)), none
 
 
@@ -89,13 +91,9 @@ def _counts_rows(call: WindowCall) -> bool:
 
 def _entered(call: WindowCall) -> Expr | None:
     """The condition for rows of the frame that count: those that FILTER keeps and whose arguments are not NULL."""
-    where = call.where
     if call.python or call.name in RANKS or call.name == COUNTS_NULLS:
-        return where
-    for arg in call.args:
-        if not isinstance(arg, Literal):
-            where = both(where, Not(IsNull(arg)))
-    return where
+        return call.where
+    return entering(call)
 
 
 def _superset(call: WindowCall) -> tuple[str, ...]:

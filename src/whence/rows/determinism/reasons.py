@@ -20,7 +20,7 @@ MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitio
 NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
 ORDERED = "MonotonicallyIncreasingID"  # it has the order of the rows; its values depend on how they are partitioned
 ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # their rows do not depend on the order
-PICKED = frozenset({"First", "Last", "AnyValue"})
+PICKED = frozenset({"First", "Last", "AnyValue", "MaxBy", "MinBy", "Mode"})  # the last three if there are ties
 
 
 @dataclass(frozen=True, slots=True)

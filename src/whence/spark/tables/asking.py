@@ -78,12 +78,14 @@ class RunRelation:
     def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
         """Return the answer, why it is a superset if it is, and how it was found.
 
-        Complete rows become row questions. Some columns of rows, or value lineage alone, become cell questions.
+        Complete rows become row questions. Some columns of rows, value lineage alone, and "cells" become cell
+        questions.
         """
+        by_rows, lineage = lineage == BOTH, BOTH if lineage == "cells" else lineage
         there = self.in_shape if direction == "backward" else self.out_shape
         found, reasons, ways = Selection.empty(there), list[str](), list[str]()
         for numbers, places in by_columns(selection):
-            columns = None if len(places) == selection.shape[1] and lineage == BOTH else places
+            columns = None if len(places) == selection.shape[1] and by_rows else places
             asked = self._backward if direction == "backward" else self._forward
             part = asked(numbers, columns, lineage)
             found |= part.selection

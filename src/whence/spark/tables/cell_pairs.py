@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence.errors import NotTraceable, SparkFailed
 from whence.rows import Attr, Named, Project, fresh, keep
@@ -24,7 +25,10 @@ from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from whence.rows.cells.static import Place
+    from whence.rows.expressions import Expr
     from whence.spark.sources.numbering import Ints
     from whence.spark.tables.ordered import Ordered
 
@@ -51,24 +55,26 @@ def cell_pairs(found: Ordered) -> tuple[dict[str, CellPairs], tuple[str, ...]]:
     """Return the cells of all rows for each kind of lineage, and why some kinds are missing."""
     made: dict[str, CellPairs] = {}
     missing: list[str] = []
+    analysis = found.subject.analysis
+    tracer = CellTracer(found.subject, Asking(Matcher(analysis.jvm), covering(found.subject)))
+    static = _Static(found, tracer)
     for lineage in LINEAGES:
         try:
-            made[lineage] = _pairs(found, lineage)
+            made[lineage] = _pairs(found, tracer, static, lineage)
         except (NotTraceable, SparkFailed) as error:
             missing.append(f"the cells by {lineage} are not stored: {error}")
     return made, tuple(missing)
 
 
-def _pairs(found: Ordered, lineage: str) -> CellPairs:
-    analysis, witness = found.subject.analysis, covering(found.subject)
-    tracer = CellTracer(found.subject, Asking(Matcher(analysis.jvm), witness))
+def _pairs(found: Ordered, tracer: CellTracer, static: _Static, lineage: str) -> CellPairs:
+    analysis = found.subject.analysis
     known: dict[Attr, tuple[Entered, ...]] = {}
     reasons: list[str] = []
-    unlike: dict[Place, Ints] = {}
     for attr in dict.fromkeys(analysis.plan.output):
         places = tracer.from_rows((attr,), lineage)
-        if places is not None and not any(place.attained for place in places[0]):
-            known[attr] = _static(found, tracer, places[0], unlike)
+        entered = None if places is None else static.entered(places[0])
+        if places is not None and entered is not None:
+            known[attr] = entered
             reasons += places[1]
     rest = tuple(attr for attr in dict.fromkeys(analysis.plan.output) if attr not in known)
     if rest:
@@ -79,25 +85,74 @@ def _pairs(found: Ordered, lineage: str) -> CellPairs:
     return CellPairs(of, tuple(dict.fromkeys((*reasons, *analysis.cuts))))
 
 
-def _static(
-    found: Ordered, tracer: CellTracer, places: frozenset[Place], unlike: dict[Place, Ints]
-) -> tuple[Entered, ...]:
-    """The pairs of rows, without source rows for which the condition of a use is not true."""
-    assert found.pairs is not None
-    uses = {use.occurrence: use for use in found.subject.analysis.sources}
-    made = []
-    for place in sorted(places, key=lambda each: (each.occurrence, each.column)):
-        if place.occurrence not in found.pairs:
-            continue
-        outs, ids = found.pairs[place.occurrence]
-        if place.where is not None:
-            if place not in unlike:
-                unlike[place] = tracer.unlike(uses[place.occurrence], place.where)
-            if len(unlike[place]):
-                kept = ~np.isin(ids, unlike[place])
+class _Static:
+    """The pairs of rows that entered a column, where the plan determines them."""
+
+    def __init__(self, found: Ordered, tracer: CellTracer) -> None:
+        assert found.pairs is not None
+        self._pairs, self._rows, self._tracer = found.pairs, found.rows, tracer
+        self._output = found.subject.analysis.plan.output
+        self._uses = {use.occurrence: use for use in found.subject.analysis.sources}
+        self._unlike: dict[tuple[int, Expr], Ints] = {}
+        self._attaining: dict[tuple[int, Expr, Attr], NDArray[np.bool_] | None] = {}
+
+    def entered(self, places: frozenset[Place]) -> tuple[Entered, ...] | None:
+        """The pairs, without source rows that fail the condition of a place or do not attain its value; None if values
+        of this type are not compared here.
+        """
+        made = []
+        for place in sorted(places, key=lambda each: (each.occurrence, each.column)):
+            if place.occurrence not in self._pairs:
+                continue
+            outs, ids = self._pairs[place.occurrence]
+            kept = np.ones(len(ids), bool)
+            if place.attained is not None:
+                attaining = self._with_value(place.occurrence, *place.attained)
+                if attaining is None:
+                    return None
+                kept &= attaining
+            if place.where is not None:
+                unlike = self._failing(place.occurrence, place.where)
+                kept &= ~np.isin(ids, unlike)
+            if not kept.all():
                 outs, ids = outs[kept], ids[kept]
-        made.append(Entered(place.occurrence, frozenset({place.column}), outs, ids))
-    return tuple(made)
+            made.append(Entered(place.occurrence, frozenset({place.column}), outs, ids))
+        return tuple(made)
+
+    def _failing(self, number: int, where: Expr) -> Ints:
+        if (number, where) not in self._unlike:
+            self._unlike[number, where] = self._tracer.unlike(self._uses[number], where)
+        return self._unlike[number, where]
+
+    def _with_value(self, number: int, value: Expr, shown: Attr) -> NDArray[np.bool_] | None:
+        """The pairs whose source row has the value that the output row shows."""
+        known = (number, value, shown)
+        if known not in self._attaining:
+            outs, ids = self._pairs[number]
+            every, values = self._tracer.values(self._uses[number], value)
+            own = values.take(np.searchsorted(every, ids))
+            there = self._rows.column(self._output.index(shown)).take(outs)
+            self._attaining[known] = equal_values(own, there)
+        return self._attaining[known]
+
+
+def equal_values(one: pa.ChunkedArray, other: pa.ChunkedArray) -> NDArray[np.bool_] | None:
+    """Where two columns have the same value, which is not NULL; NaN equals NaN. None for nested values.
+
+    >>> import pyarrow as pa
+    >>> nan = float("nan")
+    >>> equal_values(pa.chunked_array([[1.0, None, nan]]), pa.chunked_array([[1.0, None, nan]])).tolist()
+    [True, False, True]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(one.type) or one.type != other.type:
+        return None
+    same = pc.equal(one, other)
+    if pa.types.is_floating(one.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(one), pc.is_nan(other)))
+    return np.asarray(pc.fill_null(same, False).to_numpy(), bool)
 
 
 def _run(found: Ordered, columns: tuple[Attr, ...], lineage: str) -> tuple[dict[Attr, tuple[Entered, ...]], list[str]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from whence.relation import Relation, compress
 from whence.relation.table_cells import Between, Cells
+from whence.selection import distinct
 
 if TYPE_CHECKING:
     from whence.spark.sources.numbering import Ints, Numbering
@@ -49,7 +50,7 @@ class Pieces:
         between: dict[int, set[tuple[int, int]]] = {}
         for ats, places in columns.items():
             keys = [self._key(entered[at].outs, entered[at].ids) for at in ats]
-            key = keys[0] if len(keys) == 1 else np.unique(np.concatenate(keys))
+            key = keys[0] if len(keys) == 1 else distinct(np.concatenate(keys))
             if len(key):
                 between.setdefault(self._add(key), set()).update(places)
         made = tuple((number, _between(places)) for number, places in sorted(between.items()))
@@ -60,7 +61,7 @@ class Pieces:
         known = (id(outs), id(ids))
         if known not in self._keys:
             width = max(1, self._numbering.rows)
-            self._keys[known] = np.unique(outs.astype(np.int64) * width + self._numbering.numbers(ids))
+            self._keys[known] = distinct(outs.astype(np.int64) * width + self._numbering.numbers(ids))
             self._held += [outs, ids]
         return self._keys[known]
 

@@ -19,7 +19,7 @@ from whence.rows.duck.asking import equal_rows
 from whence.rows.duck.files import SHIFT
 from whence.rows.questions.from_pandas import is_frame, is_series, rows_of
 from whence.rows.questions.rows import asked_rows, described, predicate
-from whence.selection import Selection
+from whence.selection import Selection, distinct
 from whence.spark.sources.numbering import Numbering
 from whence.spark.tables.read_again import Refused, read_again
 
@@ -165,7 +165,7 @@ def _runs(numbers: Any) -> Ints:
     >>> _runs([4, 2, 3, 7]).tolist()
     [[2, 4], [7, 7]]
     """
-    numbers = np.unique(np.asarray(numbers, np.int64))
+    numbers = distinct(np.asarray(numbers, np.int64))
     cuts = np.flatnonzero(np.diff(numbers) > 1)
     ends = np.append(cuts, len(numbers) - 1) if len(numbers) else cuts
     starts = np.append(0, cuts + 1) if len(numbers) else cuts

@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.errors import BadType
 from whence.rows.saving import ANNOTATED, OUTPUT, TracePlan
+from whence.selection import distinct
 from whence.spark.running.artifacts import Held, RunArtifacts, described_jobs
 from whence.spark.running.execute import run, run_annotating
 from whence.spark.running.materialize import output_result
@@ -177,7 +178,7 @@ def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
         for name in ("rows_a", "rows_b"):
             connection.unregister(name)
     theirs, ours = (np.asarray(each, np.int64) for each in found.values())
-    if len(theirs) != others.num_rows or len(np.unique(theirs)) != len(theirs):
+    if len(theirs) != others.num_rows or len(distinct(theirs)) != len(theirs):
         return None
     places = np.empty(len(theirs), np.int64)
     places[theirs] = ours

@@ -15,7 +15,7 @@ from whence.errors import WhenceError
 from whence.relation.parts import asked_how
 from whence.relation.protocol import Traced
 from whence.relation.table_cells import TableRelation
-from whence.selection import Selection
+from whence.selection import Selection, distinct
 from whence.store.derivations.adjacency import table_called
 from whence.store.recording.naming import family_of
 
@@ -97,12 +97,13 @@ class StoredRows:
         """
         stored = self._relation.backward if direction == "backward" else self._relation.forward
         whole = whole_rows(selection) if lineage == BOTH else Selection.empty(selection.shape)
+        kind = BOTH if lineage == "cells" else lineage
         rest = selection - whole if whole else selection
         if not rest:
             how = asked_how("rows", self._relation, selection, direction == "backward")
             return Traced(stored(selection), None, how)
-        if isinstance(self._relation, TableRelation) and lineage in self._relation.lineages:
-            found = self._relation.traced_cells(rest, direction, lineage)
+        if isinstance(self._relation, TableRelation) and kind in self._relation.lineages:
+            found = self._relation.traced_cells(rest, direction, kind)
             return replace(found, selection=found.selection | stored(whole)) if whole else found
         try:
             return self._asked().traced(selection, direction, lineage)
@@ -121,7 +122,7 @@ def whole_rows(selection: Selection) -> Selection:
     if not len(boxes) or selection.count == 0:
         return selection
     first, after = boxes[:, 0, 0], boxes[:, 0, 1] + 1
-    cuts = np.unique(np.concatenate([first, after]))
+    cuts = distinct(np.concatenate([first, after]))
     change = np.zeros(len(cuts), np.int64)  # how the number of selected columns changes at each cut; boxes are disjoint
     columns = boxes[:, 1, 1] - boxes[:, 1, 0] + 1
     np.add.at(change, np.searchsorted(cuts, first), columns)

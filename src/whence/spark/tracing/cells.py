@@ -18,7 +18,7 @@ from whence.errors import BadType, UnknownName
 from whence.rows import TRUE, Attr, Named, Not, Project, Source, disjunction, fresh, keep
 from whence.rows.cells import LINEAGES, Noted, cells_of, noted_cells
 from whence.rows.cells.flat import Flat, flat_cells
-from whence.rows.cells.static import Place, static_cells, witnesses_matter
+from whence.rows.cells.static import Place, of_witnesses, static_cells
 from whence.rows.cells.terms import Known, Terms, true
 from whence.rows.duck import select
 from whence.rows.eager.ids import LIST, LONG, as_list
@@ -28,6 +28,7 @@ from whence.rows.pushdown.pins import substituted
 from whence.rows.questions.from_pandas import MISSING
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
+from whence.selection import distinct
 from whence.spark.catalyst.write import frame
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import ROW, files_of
@@ -57,14 +58,18 @@ class FoundCells:
     reasons: tuple[str, ...]
     how: str
 
-    def of(self, uses: Iterable[Source]) -> dict[int, Ints]:
-        """Return the row ids for each column of a source, over all given uses. Columns without rows are left out."""
-        found: dict[int, list[Ints]] = {}
-        for use in uses:
-            for columns, ids in self.parts.get(use.occurrence, ()):
-                for column in columns if len(ids) else ():
-                    found.setdefault(column, []).append(ids)
-        return {column: np.unique(np.concatenate(found[column])) for column in sorted(found)}
+    def of(self, uses: Iterable[Source]) -> dict[tuple[int, ...], Ints]:
+        """Return the row ids for the columns of a source, over all given uses: columns with the same rows together.
+        Columns without rows are left out.
+        """
+        parts = [part for use in uses for part in self.parts.get(use.occurrence, ()) if len(part[1])]
+        together: dict[tuple[int, ...], list[int]] = {}
+        for column in sorted(frozenset[int]().union(*(columns for columns, _ in parts))):
+            own = tuple(at for at, (columns, _) in enumerate(parts) if column in columns)
+            together.setdefault(own, []).append(column)
+        return {
+            tuple(columns): distinct(np.concatenate([parts[at][1] for at in own])) for own, columns in together.items()
+        }
 
     @classmethod
     def united(cls, every: Sequence[FoundCells]) -> FoundCells:
@@ -79,7 +84,7 @@ class FoundCells:
     def ids(self, uses: Iterable[Source]) -> Ints:
         """The ids of all rows with at least one cell."""
         all_ids = [ids for use in uses for _, ids in self.parts.get(use.occurrence, ())]
-        return np.unique(np.concatenate(all_ids)) if all_ids else np.empty(0, np.int64)
+        return distinct(np.concatenate(all_ids)) if all_ids else np.empty(0, np.int64)
 
 
 def named_columns(known: Sequence[Attr], columns: object, where: str, case_sensitive: bool) -> tuple[Attr, ...]:
@@ -112,7 +117,7 @@ def require_lineage(lineage: str) -> None:
 def covering(subject: Subject) -> str:
     """The value of `witness` for which row lineage has all rows of a group."""
     analysis = subject.analysis
-    return "group" if witnesses_matter(analysis.plan) else analysis.settings.witness
+    return "group" if of_witnesses(analysis.plan) else analysis.settings.witness
 
 
 class CellTracer:
@@ -129,7 +134,8 @@ class CellTracer:
         if found is None or covering(self._subject) == self._analysis.settings.witness:
             return found
         # The witnesses of a minimum are part of the lineage with either choice of witnesses.
-        return found if found[0] and all(place.attained is not None for place in found[0]) else None
+        some = of_witnesses(self._analysis.plan)
+        return None if any(place.occurrence in some and place.attained is None for place in found[0]) else found
 
     def in_rows(
         self, places: frozenset[Place], reasons: tuple[str, ...], found: Lineage, shown: Mapping[Attr, object] = EMPTY
@@ -163,6 +169,16 @@ class CellTracer:
         """The ids of rows for which a condition is not true."""
         found = self._asking.matcher.numbers(source_table(use), (_not_true(where), None))
         return self._ids_where(use, Not(true(where))) if found is None else np.sort(found.to_numpy())
+
+    def values(self, use: Source, value: Expr) -> tuple[Ints, pa.ChunkedArray]:
+        """The ids of all rows in order, and a value computed from each row."""
+        import pyarrow.compute as pc
+
+        numbered = source_table(use, True)
+        columns = (*keep(numbered.columns[-1]), Named(fresh("_value", value.dtype), value))
+        table = frame(Project(numbered.data, columns), self._analysis.jvm).toArrow()
+        table = table.take(pc.sort_indices(table.column(0)))
+        return table.column(0).to_numpy(), table.column(1)
 
     def _ids_where(self, use: Source, where: Expr) -> Ints:
         numbered = source_table(use, True)
@@ -294,13 +310,13 @@ def _mask(some: NDArray[np.bool_]) -> Any:
 def _unique(ids: pa.ChunkedArray) -> Ints:
     """The distinct ids in a column, without NULL."""
     values = ids.drop_null().to_numpy()
-    return np.unique(np.asarray(values, np.int64))
+    return distinct(np.asarray(values, np.int64))
 
 
 def _flat(lists: pa.ChunkedArray) -> Ints:
     """The distinct ids in a column of lists."""
     values = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in lists.chunks]
-    return np.unique(np.concatenate(values).astype(np.int64)) if values else np.empty(0, np.int64)
+    return distinct(np.concatenate(values).astype(np.int64)) if values else np.empty(0, np.int64)
 
 
 def _ids(table: pa.Table, source: Source) -> Ints:
@@ -308,11 +324,11 @@ def _ids(table: pa.Table, source: Source) -> Ints:
     rows = table.column(ROW).to_numpy()
     files = files_of(source)
     if files is None:
-        return np.unique(rows)
+        return distinct(rows)
     places = {name: at for at, name in enumerate(files)}
     ids = [
         (np.array([places[name] for name in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()] << SHIFT)
         for chunk in table.column("_file").chunks
         if len(chunk)
     ]
-    return np.unique(np.concatenate(ids) + rows) if ids else np.empty(0, np.int64)
+    return distinct(np.concatenate(ids) + rows) if ids else np.empty(0, np.int64)

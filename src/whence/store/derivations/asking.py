@@ -44,8 +44,9 @@ def walk(
     """Find where cells came from, or went: the cells of `to`, or of every dataset where the walk ends."""
     name, to = meant(store, name), None if to is None else meant(store, to)
     given = _given(store, name, cells, columns, direction)
+    by_cells = columns is not None or _names_cells(store, name, cells)
     try:
-        found = store.reader.ask(name, given, lambda graph: plan(graph, name, direction, to, above, lineage))
+        found = store.reader.ask(name, given, lambda graph: plan(graph, name, direction, to, above, lineage, by_cells))
     except NoLineage:
         whole = _whole(store, name, direction, to)
         if whole is None:
@@ -102,12 +103,21 @@ def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Select
 
 def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None, direction: Direction) -> object:
     """Return the cells of a question in a form that `Selection.of` accepts; look up rows of a table by their values."""
-    is_rows = isinstance(cells, Mapping) or (
-        isinstance(cells, Sequence) and len(cells) > 0 and all(isinstance(each, Mapping) for each in cells)
-    )
-    if is_rows or columns is not None:
+    if _is_rows(cells) or columns is not None:
         return _selected_rows(store, name, cells, columns)
     return _all_cells(store, name, direction) if cells is None else cells
+
+
+def _is_rows(cells: object) -> bool:
+    """Whether rows of a table are given by their values."""
+    if isinstance(cells, Mapping):
+        return True
+    return isinstance(cells, Sequence) and len(cells) > 0 and all(isinstance(each, Mapping) for each in cells)
+
+
+def _names_cells(store: Store, name: str, cells: object) -> bool:
+    """Whether cells of a table with one column are given by position. In wider tables, all columns mean the row."""
+    return not _is_rows(cells) and any(len(columns) == 1 for _, columns in store.reader.tables([name]).values())
 
 
 def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | None) -> Selection:

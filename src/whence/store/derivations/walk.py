@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Literal
 
 from whence.errors import Damaged, NoLineage
 from whence.relation import RelationLike, Traced
@@ -24,7 +25,7 @@ _NAMED_CUTS = 3  # notes in an error
 
 def moved(
     way: Way, selection: Selection, direction: Direction, shape: tuple[int, ...], load: Load,
-    lineage: Lineage = "value+selection",
+    lineage: Lineage | Literal["cells"] = "value+selection",
 ) -> Traced:  # fmt: skip
     """Follow a derivation to a dataset of that shape; raise Damaged if the relation has other shapes."""
     if way.hash == LOOSE:
@@ -81,6 +82,7 @@ class Plan:
     coarse: tuple[str, ...] = ()  # datasets with cells whose further lineage is only known as a whole
     lineage: Lineage = "value+selection"
     doubts: frozenset[str] = frozenset()  # datasets whose note says that their lineage may not be exact
+    by_cells: bool = False  # the question is about cells of a table, even if these are all cells of a row
 
     def follow(self, selection: Selection, load: Load) -> Answer:
         """Return the cells of each end that the selection leads to.
@@ -98,6 +100,7 @@ class Plan:
             here = self.order[heapq.heappop(waiting)]
             queued.remove(here)
             moving = reached[here]
+            by_cells = self.by_cells and here == self.start and self.lineage == "value+selection"
             if here in passed_on:
                 moving = moving - passed_on[here]
             passed_on[here] = reached[here]
@@ -105,7 +108,8 @@ class Plan:
                 continue
             for way in self.edges[here]:
                 there, began = way.there, perf_counter()
-                arrived = moved(way, moving, self.direction, self.shapes[there], load, self.lineage)
+                lineage = "cells" if by_cells else self.lineage
+                arrived = moved(way, moving, self.direction, self.shapes[there], load, lineage)
                 trail.add(here, way, arrived, perf_counter() - began)
                 reached[there] = reached[there] | arrived.selection if there in reached else arrived.selection
                 if there not in queued:
@@ -151,10 +155,12 @@ def plan(
     to: str | None,
     above: float | None = None,
     lineage: Lineage = "value+selection",
+    by_cells: bool = False,
 ) -> Plan:
     """Plan the walk from `start` to the dataset `to`, or to every source (or final result).
 
-    With `above`, each step follows only contributions of at least that weight.
+    With `above`, each step follows only contributions of at least that weight. With `by_cells`, a question about all
+    columns of a row of a table is about these cells, not about the row.
     """
     said = [note for name in (start, to) if name is not None and (note := graph.other_meaning(name))]
     start = graph.meant(start)
@@ -204,7 +210,7 @@ def plan(
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
         tuple(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
-        frozenset(graph.doubts.intersection(order)),
+        frozenset(graph.doubts.intersection(order)), by_cells,
     )  # fmt: skip
 
 

@@ -108,6 +108,7 @@ def _remainder(a: Any, b: Any) -> Any:
 STRICT: dict[str, Callable[..., Any]] = {  # NULL if an argument is NULL
     "Abs": abs,
     "Add": lambda a, b: a + b,
+    "ArrayMax": lambda a: max(a, default=None),
     "Concat": lambda *parts: "".join(parts),
     "Contains": lambda a, b: b in a,
     "CommonExpressionDef": lambda a: a,
@@ -123,10 +124,14 @@ STRICT: dict[str, Callable[..., Any]] = {  # NULL if an argument is NULL
     "Length": len,
     "Like": like,
     "Lower": str.lower,
+    "MapKeys": list,
     "Month": lambda a: a.month,
     "Multiply": lambda a, b: a * b,
     "Pmod": lambda a, b: a % b,
     "Remainder": _remainder,
+    "ShiftLeft": lambda a, b: a << b,
+    "ShiftRight": lambda a, b: a >> b,
+    "Size": len,
     "StartsWith": lambda a, b: a.startswith(b),
     "StringTrim": str.strip,
     "Substring": substring,
@@ -152,6 +157,10 @@ def applied(name: str, args: list[Any], dtype: str) -> Any:
         return cast(args[0], dtype)
     if name == "CreateArray":
         return list(args)
+    if name == "CreateMap":
+        return dict(zip(args[::2], args[1::2], strict=True))
+    if name == "GetMapValue":
+        return None if args[0] is None else args[0].get(args[1])
     if name == "IsNaN":
         return isinstance(args[0], float) and math.isnan(args[0])
     if name in ("GetArrayItem", "ElementAt"):

@@ -21,6 +21,7 @@ from whence.testing.table_cells.functions import cast, divided, less, same
 RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
 WITNESSED = frozenset({"Min", "Max"})
 PICKED = frozenset({"First", "Last", "AnyValue"})  # they may pick NULL as a value
+CHOSEN = frozenset({"MaxBy", "MinBy"})  # the first argument of a row, chosen by the second
 
 
 def groups(keys: Iterable[Expr], rows: Iterable[CellRow]) -> list[list[CellRow]]:
@@ -72,6 +73,8 @@ def _called(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
         conditions = [cell_of(call.where, row.cells) for row in group]
         rows = [row for row, each in zip(group, conditions, strict=True) if each.value is True]
     args = [[cell_of(arg, row.cells) for arg in call.args] for row in rows]
+    if call.name in CHOSEN:
+        return _chosen(call, rows, args)
     skips = call.name not in PICKED or "ignoreNulls=true" in call.detail
     entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
     value = _summed(call, [args[at][0].value for at in entered] if call.args else [])
@@ -85,6 +88,26 @@ def _called(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
     if call.where is not None:
         decided |= united(cell_of(call.where, rows[at].cells).read for at in entered)
     return Cell(value, cells, decided)
+
+
+def _chosen(call: AggCall, rows: list[CellRow], args: list[list[Cell]]) -> Cell:
+    """`max_by(a, b)`: the `a` of the rows with the largest `b`, which selects them. Rows without a `b` are left out."""
+    entered = [at for at, (_, by) in enumerate(args) if by.value is not None]
+    best = _best([args[at][1].value for at in entered], largest=call.name == "MaxBy")
+    there = [at for at in entered if same(args[at][1].value, best)]
+    value = args[there[0]][0].value if there else None
+    there = [at for at in there if same(args[at][0].value, value)]
+    decided = united((args[at][0].selection | args[at][1].read) for at in there)
+    if call.where is not None:
+        decided |= united(cell_of(call.where, rows[at].cells).read for at in there)
+    return Cell(value, united(args[at][0].cells for at in there), decided)
+
+
+def _best(values: list[Any], largest: bool) -> Any:
+    best = values[0] if values else None
+    for each in values[1:]:
+        best = each if less(*((best, each) if largest else (each, best))) else best
+    return best
 
 
 def _pivoted(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
@@ -116,17 +139,18 @@ def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
         return values.count(True)
     if name == "CollectList":
         return values
+    if name == "CollectSet":
+        return list({hashed(value): value for value in values}.values())
     if not values:
         return None
+    if name == "Percentile":
+        return _percentile(call, values)
     if name in ("BoolAnd", "BoolOr"):
         return (all if name == "BoolAnd" else any)(values)
     if name == "Median":
         return float(statistics.median(values))
     if name in ("Min", "Max"):
-        best = values[0]
-        for each in values[1:]:
-            best = each if less(*((each, best) if name == "Min" else (best, each))) else best
-        return best
+        return _best(values, largest=name == "Max")
     if name == "Sum":
         total = sum(values[1:], values[0])
         return cast(total, call.dtype) if isinstance(total, Decimal) else total
@@ -136,6 +160,15 @@ def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
     if name in PICKED:
         return values[-1] if name == "Last" else values[0]
     raise NotImplementedError(f"the aggregate {name}")
+
+
+def _percentile(call: AggCall | WindowCall, values: list[Any]) -> float:
+    """The value at a share of the way from the smallest to the largest, between two neighbours if need be."""
+    share = cell_of(call.args[1], {}).value
+    ordered = sorted(map(float, values), key=cmp_to_key(lambda a, b: -1 if less(a, b) else int(less(b, a))))
+    place = (len(ordered) - 1) * float(share)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low if low == high else low + (place - math.floor(place)) * (high - low)
 
 
 def window(plan: o.Window, rows: list[CellRow]) -> Iterator[CellRow]:
@@ -160,6 +193,8 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.where is not None:
         frame = [row for row in frame if cell_of(call.where, row.cells).value is True]
     args = [[cell_of(arg, row.cells) for arg in call.args] for row in frame]
+    if call.name in CHOSEN:
+        return _chosen_over(call, frame, args, decided)
     skips = call.name not in PICKED | {"NthValue"} or "ignoreNulls=true" in call.detail
     entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
     if call.name in PICKED or call.name == "NthValue":
@@ -205,6 +240,17 @@ def _at_offset(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -
     if place is None:
         return cell_of(call.args[2], rows[at].cells).selected(own)
     return cell_of(call.args[0], rows[place].cells).selected(own | _placed(plan, rows[place]))
+
+
+def _chosen_over(call: WindowCall, frame: list[CellRow], args: list[list[Cell]], decided: Cells) -> Cell:
+    """`max_by` over a frame: as for `max`, all rows of the frame count, unless they have nothing to order them by."""
+    there = [(row, own, by) for row, (own, by) in zip(frame, args, strict=True) if by.value is not None]
+    best = _best([by.value for _, _, by in there], largest=call.name == "MaxBy")
+    value = next((own.value for _, own, by in there if same(by.value, best)), None)
+    decided |= united(own.selection | by.read for _, own, by in there)
+    if call.where is not None:
+        decided |= united(cell_of(call.where, row.cells).read for row, _, _ in there)
+    return Cell(value, united(own.cells for _, own, _ in there), decided)
 
 
 def _placed(plan: o.Window, row: CellRow) -> Cells:
