@@ -317,10 +317,12 @@ def test_a_superset_says_why(browser: Browser, tmp_path: Path) -> None:
 
 def test_waiting_is_drawn_until_the_answer_comes(opened: Visit) -> None:
     held: list[Any] = []
-    opened.page.route("**/api/array?*", lambda route: held.append(route))
+    released = False
+    opened.page.route("**/api/array?*", lambda route: route.continue_() if released else held.append(route))
     opened.page.goto(f"{opened.url}&view=array&name=smooth")
     expect(opened.page.locator(".wait")).to_have_text("Asking the log ...")
     opened.shot("waiting-wide-light")
+    released = True  # the route may be told only after the page is drawn
     for each in held:
         each.continue_()
     expect(opened.page.locator(".chain [aria-current] b")).to_have_text("smooth")

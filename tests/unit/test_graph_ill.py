@@ -77,7 +77,7 @@ def test_similar_paths_with_a_cycle_end_soon_or_say_what_is_cyclic(monkeypatch: 
     arrays = pd(400, seed=1)
     used, made = arrays.edges["used"], arrays.edges["wasGeneratedBy"]
     activity, entity = (int(each[len(each) // 2]) for each in used)
-    rewritten = tuple(np.append(each, np.int32(one)) for each, one in zip(made, (entity, activity), strict=True))
+    rewritten = (np.append(made[0], np.int32(entity)), np.append(made[1], np.int32(activity)))
     with pytest.warns(GraphWarning, match="is refused for large ones"):
         graph = Graph.from_arrays(arrays.kinds, {**arrays.edges, "wasGeneratedBy": rewritten})
     first, early, last = (str(arrays.entities[each]) for each in (1, 10, -1))
