@@ -138,6 +138,13 @@ def test_ls_of_a_kind_that_the_log_lacks_says_which_it_has(log_path: Path) -> No
     assert "there is no dataset of kind 'activity': this log has array; --operations lists" in result.stderr
 
 
+def test_ls_without_a_match_says_so(log_path: Path) -> None:
+    for options in ([], ["--operations"]):
+        result = run("ls", "nowhere.csv", *options, "--log", str(log_path))
+        assert "matches; `whence ls`" in result.stderr, result.stderr
+        assert "matches" not in result.stdout
+
+
 def test_ls_json(log_path: Path) -> None:
     datasets = run_json("ls")["datasets"]
     assert {each["name"]: each["shape"] for each in datasets} == {"pixels": [4, 3], "sums": [4], "total": []}

@@ -52,17 +52,18 @@ def command(
         raise click.UsageError("--kind selects datasets: leave out --operations and --failed")
     with open_log(log, blobs) as opened:
         if operations or failed:
-            runs = [
-                each
-                for each in opened.operations()
-                if _is_run(each, pattern, failed) and _is_since(each.started, since)
-            ]
+            all_runs = opened.operations()
+            runs = [each for each in all_runs if _is_run(each, pattern, failed) and _is_since(each.started, since)]
             _print_operations(runs[-last:] if last else runs, as_json)
+            left_out = 0 if runs else len(all_runs)
         else:
             every = opened.datasets()
             _require_kind(kind, every)
             sets = [each for each in every if _is_set(each, pattern, kind) and _is_since(each.created, since)]
             _print_datasets(sets[-last:] if last else sets, as_json)
+            left_out = 0 if sets else len(every)
+    if left_out:
+        click.echo(f"None of {left_out:,} matches; `whence ls` lists all.", err=True)
 
 
 def _require_kind(kind: str | None, datasets: Sequence[Dataset]) -> None:
