@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.relation.compress import Keys, _draft
+from whence.relation.compress import Keys
 from whence.relation.compress import choose as weigh
 from whence.relation.layout import Layout
 from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
@@ -144,24 +144,31 @@ def test_small_pieces_of_regular_lineage_end_as_the_boxes_of_one_process(name: s
     assert len(found) == len(wh.compress(*raw))
 
 
-def test_irregular_stretches_take_the_layout_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("borders", "chosen"), [([], 2), ([700], 2), ([400, 1000, 1500], 4)])
+def test_irregular_ranges_share_a_layout_while_their_sketches_agree(
+    monkeypatch: pytest.MonkeyPatch, borders: list[int], chosen: int
+) -> None:
     weighed: list[int] = []
 
     def choose(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
-        if not _draft.get():  # a draft is cheap
-            weighed.append(len(keys))
+        weighed.append(len(keys))
         return weigh(keys, *shapes)
+
+    def sketch(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
+        return Layout(*shapes, (0, 1) if np.searchsorted(borders, keys[0] // 2000) % 2 else (1, 0))
 
     monkeypatch.setattr(tasks, "PART", 100)
     monkeypatch.setattr(tasks, "ALIKE", 8)
     monkeypatch.setattr(tasks, "choose", choose)
+    monkeypatch.setattr(tasks, "sketch", sketch)
+    monkeypatch.setattr(tasks, "_layouts", {})
     rows, order = np.arange(2000), np.random.default_rng(3).permutation(2000)
     place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))
     done = list(tasks.parts_of([(rows, order)], (2000,), (2000,), place, few=0))
     entries = tasks.finished(done, (2000,), (2000,), place)
     assert isinstance(entries, list)
     assert len(entries) == 10
-    assert len(weighed) == 2
+    assert len(weighed) == chosen  # of ten ranges; eight may share one
     found = publish(place.path, (2000,), (2000,), entries)
     found.verify()
     assert found == wh.compress(np.stack([rows, order], axis=1), 2000, 2000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +77,9 @@ def test_regular_lineage_is_a_few_boxes_for_the_whole(spark: SparkSession, name:
 def test_irregular_lineage_is_parts(spark: SparkSession, tmp_path: Path) -> None:
     raw = ops.sort((4000,))
     frame = framed(spark, raw.tuples)
-    limit = spark.conf.get(dealing.LIMIT, "none")
     found = compressing.compress_frame(
         frame, raw.out_shape, raw.in_shape, engine="spark", partitions=4, path=tmp_path / "r"
     )
-    assert spark.conf.get(dealing.LIMIT, "none") == limit, "the session stays as it is"
     assert isinstance(found, PartedRelation)
     assert len(found.index.entries) == 4
     opened = wh.Relation.load(tmp_path / "r")
@@ -113,6 +112,26 @@ def test_a_task_with_several_stretches(spark: SparkSession, tmp_path: Path, monk
     assert len(bounds) == 5
     assert (bounds[1:, 0] > bounds[:-1, 1]).all()
     assert found == wh.compress(*raw)
+
+
+def test_batches_have_many_rows_and_the_session_keeps_its_settings(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+    before = spark.conf.get(limit)
+    monkeypatch.setattr(dealing, "BATCH", 1000)
+    spark.conf.set(limit, "80")  # ten numbers
+    try:
+
+        def counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
+
+        found = dealing.in_batches(spark.range(0, 2500, 1, 1)).mapInArrow(counts, "rows long").collect()
+        assert [row.rows for row in found] == [1000, 1000, 500]
+        assert spark.conf.get(limit) == "80"
+    finally:
+        spark.conf.set(limit, before)
 
 
 def test_tuples_of_one_cell_and_tuples_that_are_the_same(spark: SparkSession) -> None:

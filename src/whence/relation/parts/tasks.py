@@ -16,7 +16,7 @@ import numpy as np
 from whence import _core
 from whence.relation._relation import Relation
 from whence.relation.blocks import Ints
-from whence.relation.compress import FEW_TUPLES, Keys, choose, drafting, fed, fits_key, fold, improve
+from whence.relation.compress import Keys, choose, fed, fits_key, fold, improve, sketch
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.parts.gluing import glued
 from whence.relation.parts.index import Entry, index_of
@@ -32,7 +32,7 @@ ALIKE = 64
 """The layout of an irregular range is used for this many ranges, one after the other."""
 
 _layouts: dict[tuple[Shape, Shape], tuple[Layout, Layout, int]] = {}
-"""The layout that was chosen last, the one that a few tuples suggested, and for how many more ranges it is used."""
+"""The layout that was chosen last, the one that a sketch suggested, and for how many more ranges it is used."""
 
 FEW_BOXES = 64
 """A part with at most this many boxes is not written, but reported and merged with its neighbours."""
@@ -135,20 +135,18 @@ def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
 
 
 def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """Fold a range. Choosing a layout takes longer than folding, so irregular ranges share one while a few tuples from
-    the middle of each suggest the same.
+    """Fold a range. Choosing a layout takes longer than folding, so irregular ranges share one while their
+    sketches suggest the same.
     """
     folder = fed(keys, natural(out_shape, in_shape))
     if len(keys) < PART // 8 or 2 * folder.rows < len(keys):
         return improve(folder, keys, out_shape, in_shape)
-    shapes, middle = (out_shape, in_shape), len(keys) // 2
-    with drafting():
-        draft = choose(keys[max(0, middle - FEW_TUPLES // 2) : middle + FEW_TUPLES // 2], out_shape, in_shape)
+    shapes, guess = (out_shape, in_shape), sketch(keys, out_shape, in_shape)
     layout, before, left = _layouts.pop(shapes, (None, None, 0))
-    if layout is None or before != draft or not left:
+    if layout is None or before != guess or not left:
         layout, left = choose(keys, out_shape, in_shape), ALIKE
         _layouts.clear()  # a long-running process sees many relations
-    _layouts[shapes] = layout, draft, left - 1
+    _layouts[shapes] = layout, guess, left - 1
     return improve(folder, keys, out_shape, in_shape, layout)
 
 

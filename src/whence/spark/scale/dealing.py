@@ -29,32 +29,31 @@ SAMPLED = 64
 
 PACKED = "stretch int, keys binary"
 
-LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
-"""Spark's setting for the most bytes of a batch that is sent to Python."""
-
-LIGHT = 1 << 26
-"""Tasks with fewer bytes than this need no such limit."""
+BATCH = 1 << 16
+"""The number of integers that are sent to Python together."""
 
 
 def dealt(keys: DataFrame, rows: int, tasks: int) -> DataFrame:
     """Pack a frame with one column of integers into ranges. Each range is in one partition."""
-    edges = borders(keys, rows, tasks)
-    packed = (unlimited(keys) if 8 * rows < LIGHT * tasks else keys).mapInArrow(_packing(edges), PACKED)
+    packed = in_batches(keys).mapInArrow(_packing(borders(keys, rows, tasks)), PACKED)
     if hasattr(packed, "repartitionById"):
         return packed.repartitionById(tasks, "stretch")
     return packed.repartition(tasks, "stretch")  # before Spark 4.1, a task may get several ranges or none
 
 
-def unlimited(frame: DataFrame) -> DataFrame:
-    """Return the same frame without a limit on the bytes of a batch, which Spark would compare after every row: that
-    takes as long as writing the row. The limit is changed in a copy of the session; the user's session stays as it is.
+def in_batches(frame: DataFrame) -> DataFrame:
+    """Return the same frame, of which Spark sends BATCH rows at once to Python.
+
+    Spark otherwise compares the bytes of a batch with a limit after every row, which takes as long as writing the row.
+    These settings are those of a copy of the session; the user's session stays as it is.
     """
     spark = frame.sparkSession
     java = spark._jvm
     if java is None or not hasattr(frame, "repartitionById"):  # before Spark 4.1 there is no such limit
         return frame
     copy = spark._jsparkSession.cloneSession()
-    copy.conf().set(LIMIT, str((1 << 31) - 1))
+    copy.conf().set("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH))
+    copy.conf().set("spark.sql.execution.arrow.maxBytesPerBatch", str((1 << 31) - 1))  # no limit
     rows = java.org.apache.spark.sql.classic.Dataset.ofRows(copy, frame._jdf.queryExecution().analyzed())
     return type(frame)(rows, spark)
 
