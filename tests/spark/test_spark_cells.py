@@ -146,8 +146,14 @@ def test_a_filled_cell_comes_from_the_one_that_filled_it(readings: DataFrame) ->
     known = readings.withColumn("level", F.expr("if(kind = 1 or (place = 'b' and day < 4), null, level)"))
     frame = known.pandas_api()  # in place a, days 1 and 4 are missing; in place b, days 1 to 4
     level = frame["level"].astype(float)
-    frame["after"], frame["before"] = frame.groupby("place")["level"].ffill(), frame["level"].bfill()
-    frame["between"], frame["moved"] = level.interpolate(), frame["level"].shift(2)
+    made = {
+        "after": frame.groupby("place")["level"].ffill(),
+        "before": frame["level"].bfill(),
+        "between": level.interpolate(),
+        "moved": frame["level"].shift(2),
+    }
+    for name, column in made.items():
+        frame[name] = column
     wanted = {
         ("a", 4): {"after": [2], "between": [2, 4], "moved": [1]},
         ("b", 2): {"after": [], "before": [10], "between": [5, 10]},
@@ -159,7 +165,11 @@ def test_a_filled_cell_comes_from_the_one_that_filled_it(readings: DataFrame) ->
             assert (place, day, column, held(found).get("level", [])) == (place, day, column, rows)
             assert found.precise
     reached = p.forward("readings", {"place": "b", "day": 5}, columns=["level"], lineage="value")
-    assert {row.day for row in reached.collect() if row.place == "b"} == {1, 2, 3, 4, 5, 6}
+    assert {row.day for row in reached.collect() if row.place == "b"} == {1, 2, 3, 4, 5}
+    later = Pipeline(frame.assign(later=frame["level"].shift(1)).to_spark())  # in the order that a join left
+    found = later.backward({"place": "a", "day": 4}, columns=["later"], lineage="value")
+    assert not found.precise
+    assert "has another value in each run" in found.reason
 
 
 def test_a_row_that_lag_finds_beyond_nulls(readings: DataFrame) -> None:

@@ -38,7 +38,7 @@ class Expr(Tree):
         try:
             return self._deterministic
         except AttributeError:
-            found = all(each.pure for each in _exprs(self))
+            found = _all_pure(self)
             object.__setattr__(self, "_deterministic", found)
             return found
 
@@ -56,6 +56,21 @@ def _exprs(expr: Expr) -> Iterator[Expr]:
         yield each
         if not isinstance(each, Outer):
             left.extend(part for part in each.parts() if isinstance(part, Expr))
+
+
+def _all_pure(expr: Expr) -> bool:
+    """Whether no part of it is impure. What is known of a part is used, because a deep expression is asked at each
+    level when it is read.
+    """
+    left = [expr]
+    while left:
+        each = left.pop()
+        known = getattr(each, "_deterministic", None)
+        if known is False or not each.pure:
+            return False
+        if known is None and not isinstance(each, Outer):
+            left.extend(part for part in each.parts() if isinstance(part, Expr))
+    return True
 
 
 def _attrs(expr: Expr) -> Iterator[Attr]:

@@ -101,7 +101,8 @@ def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact)
     children = []
     end = at + 1
     for index in range(fields["num-children"]):
-        child, end = _tree(flat, end, origin.child(index), compact)
+        field = next((name for name in ("left", "right", "child") if fields.get(name) == index), "")
+        child, end = _tree(flat, end, origin.child(index, field), compact)
         children.append(child)
     return Node(fields["class"].rsplit(".", 1)[-1].rstrip("$"), fields, tuple(children), origin), end
 

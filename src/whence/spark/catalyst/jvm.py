@@ -185,14 +185,15 @@ class Origin:
     nearest ancestor that is known.
     """
 
-    __slots__ = ("_found", "_index", "_parent", "_root")
+    __slots__ = ("_field", "_found", "_index", "_parent", "_root")
 
-    def __init__(self, root: Any, parent: Origin | None = None, index: int = 0) -> None:
-        self._root, self._parent, self._index = root, parent, index
+    def __init__(self, root: Any, parent: Origin | None = None, index: int = 0, field: str = "") -> None:
+        self._root, self._parent, self._index, self._field = root, parent, index, field
         self._found: Any = None
 
-    def child(self, index: int) -> Origin:
-        return Origin(None, self, index)
+    def child(self, index: int, field: str = "") -> Origin:
+        """A child, by its index. If a field holds it, one call fetches it instead of two."""
+        return Origin(None, self, index, field)
 
     @property
     def java(self) -> Any:
@@ -204,7 +205,8 @@ class Origin:
         if at._found is None:
             at._found = at._root() if callable(at._root) and not is_java(at._root) else at._root
         for each in reversed(below):
-            each._found = at._found.children().apply(each._index)
+            above = at._found
+            each._found = getattr(above, each._field)() if each._field else above.children().apply(each._index)
             at = each
         return self._found
 

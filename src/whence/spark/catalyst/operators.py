@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
@@ -148,10 +149,10 @@ class Plans:
         return self._expressions.read(tree(node.fields[field], lambda: getattr(java, field)().get(), self._compact))
 
     def _nodes(self, node: PlanNode, field: str) -> list[Node]:
-        java = node.java
+        held = cache(getattr(node.java, field))  # one call to the JVM for all of them
 
         def root(index: int) -> Callable[[], Any]:
-            return lambda: getattr(java, field)().apply(index)
+            return lambda: held().apply(index)
 
         return [tree(flat, root(index), self._compact) for index, flat in enumerate(node.fields[field])]
 
