@@ -154,8 +154,8 @@ def test_irregular_ranges_share_a_layout_while_their_sketches_agree(
         weighed.append(len(keys))
         return weigh(keys, *shapes)
 
-    def sketch(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
-        return Layout(*shapes, (0, 1) if np.searchsorted(borders, keys[0] // 2000) % 2 else (1, 0))
+    def sketch(keys: Keys, out_shape: tuple[int, ...], in_shape: tuple[int, ...]) -> Layout:
+        return Layout(out_shape, in_shape, (0, 1) if np.searchsorted(borders, keys[0] // 2000) % 2 else (1, 0))
 
     monkeypatch.setattr(tasks, "PART", 100)
     monkeypatch.setattr(tasks, "ALIKE", 8)

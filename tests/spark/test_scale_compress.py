@@ -119,6 +119,7 @@ def test_batches_have_many_rows_and_the_session_keeps_its_settings(
 ) -> None:
     limit = "spark.sql.execution.arrow.maxBytesPerBatch"
     before = spark.conf.get(limit)
+    assert before is not None
     monkeypatch.setattr(dealing, "BATCH", 1000)
     spark.conf.set(limit, "80")  # ten numbers
     try:
