@@ -19,6 +19,7 @@ PyObject* intervals(PyObject* module, PyObject* handle);
 PyObject* runs(PyObject* module, PyObject* args);
 PyObject* read_losses(PyObject* module, PyObject*);
 PyObject* live_cells(PyObject* module, PyObject*);
+PyObject* stored(PyObject* module, PyObject* objects);
 PyObject* look(PyObject* module, PyObject*);
 PyObject* statistics(PyObject* module, PyObject*);
 PyObject* forget(PyObject* module, PyObject*);

@@ -21,6 +21,7 @@ PyMethodDef functions[] = {
     {"set_naming", set_naming, METH_O, "The function that turns intervals into names and indices."},
     {"losses", read_losses, METH_NOARGS, "(cells cast, floats taken, decisions, looks) of this thread so far."},
     {"live_cells", live_cells, METH_NOARGS, "How many cells there are on their own, outside of arrays."},
+    {"stored", stored, METH_O, "The tracked arrays and cells that one of these objects refers to."},
     {"look", look, METH_NOARGS, "Counts one more look at values."},
     {"statistics", statistics, METH_NOARGS, "How much the lineage takes."},
     {"forget", forget, METH_NOARGS, "Drop all lineage."},

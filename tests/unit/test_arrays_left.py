@@ -191,3 +191,14 @@ def test_a_refused_call_needs_no_search_and_leaves_the_callers_errors_alone(
 
 def _fails(number: int) -> None:
     raise ValueError(number)
+
+
+def test_in_containers_that_the_garbage_collector_does_not_track(tmp_path: Any) -> None:
+    def remember(x: Any) -> Any:
+        whole = np.asarray(x)  # is no RunArray
+        KEPT["apart"] = {"pair": (whole[0] * 2, 1.0)}
+        return np.pad(x, 1, mode="mean")
+
+    with wh.open(tmp_path / "log.whence") as log:
+        log.track(remember)(X)
+    assert plain(KEPT.pop("apart")["pair"][0])

@@ -13,7 +13,7 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays.dtype import sources
-from whence.arrays.dtype.arrays import is_tracked, values
+from whence.arrays.dtype.arrays import values
 from whence.arrays.tracing._code import mentioned
 from whence.arrays.tracing._finished import replace
 from whence.arrays.tracing._tracked_array import TrackedArray
@@ -54,18 +54,9 @@ def _make_plain(names: set[str]) -> None:
     every = sources.every()
     ranges = [(each.first, each.end) for each in every if each.name in names]
     alone = len(ranges) == len(every)  # then arrays without lineage belong to the run as well
-    left = [each for each in _stored() if _comes_from(each, ranges, alone)]
+    left = [each for each in _tracked.stored(gc.get_objects()) if _comes_from(each, ranges, alone)]
     if left:
         replace({id(each): _plain_numbers(each) for each in left}, left)
-
-
-def _stored() -> list[Any]:
-    """Return all tracked arrays and cells that some object refers to."""
-    held = gc.get_referents(*gc.get_objects())
-    # The garbage collector does not track containers of numbers and arrays alone.
-    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]
-    found = [each for each in (*held, *gc.get_referents(*apart)) if isinstance(each, (np.ndarray, np.floating))]
-    return list({id(each): each for each in found if is_tracked(each)}.values())
 
 
 def _comes_from(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
