@@ -78,7 +78,7 @@ class Program:
         elif step == "cell":
             self.frame, self.origins = frame.copy(), self.origins.copy()
             self.frame.iloc[number % length, 2] += 1.25
-            self.origins["temp"] = None
+            self.origins.iat[number % length, 2] = None
         elif step == "twice":
             self.take(np.repeat(np.arange(length), 1 + (number % 2)))
         elif step == "copy":

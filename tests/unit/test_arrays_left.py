@@ -202,3 +202,14 @@ def test_in_containers_that_the_garbage_collector_does_not_track(tmp_path: Any) 
     with wh.open(tmp_path / "log.whence") as log:
         log.track(remember)(X)
     assert plain(KEPT.pop("apart")["pair"][0])
+
+
+def test_a_tracked_array_from_before_forget_is_left_alone(tmp_path: Any) -> None:
+    from whence import arrays
+
+    KEPT["old"] = arrays.tracked(X, "A") * 2
+    arrays.forget()
+    with wh.open(tmp_path / "log.whence") as log:
+        got = log.track(lambda x: np.pad(np.asarray(x), 1, mode="mean"), name="padded")(X)
+    assert plain(got)
+    assert arrays.is_tracked(KEPT.pop("old"))

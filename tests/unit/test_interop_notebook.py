@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.delenv("WHENCE_LOG", raising=False)
     (tmp_path / "data.csv").write_text("1,2")
     wh.open(tmp_path / "project.whence").close()
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which the shell replaces by its own
     made: Any = InteractiveShell  # which has no types
     shell = made()
     shell.history_manager.enabled = False

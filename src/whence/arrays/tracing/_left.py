@@ -17,6 +17,7 @@ from whence.arrays.dtype.arrays import values
 from whence.arrays.tracing._code import mentioned
 from whence.arrays.tracing._finished import replace
 from whence.arrays.tracing._tracked_array import TrackedArray
+from whence.errors import NoLineage
 
 UNSEEN = frozenset(["array", "asarray", "ascontiguousarray", "asfortranarray", "as_strided", "require", "view"])
 """Functions that may return an array without the subclass, so that RunArray does not see it."""
@@ -64,11 +65,14 @@ def _comes_from(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
     handles = np.unique(_tracked.handles(np.asarray(item)))
     if not handles.any():
         return alone
-    return all(
-        any(low <= start and end <= high for low, high in ranges)
-        for handle in handles.tolist()
-        for start, end in _tracked.intervals(handle).tolist()
-    )
+    try:
+        return all(
+            any(low <= start and end <= high for low, high in ranges)
+            for handle in handles.tolist()
+            for start, end in _tracked.intervals(handle).tolist()
+        )
+    except NoLineage:  # it is from before whence.arrays.forget(), and so not of this run
+        return False
 
 
 def _plain_numbers(item: Any) -> Any:
