@@ -146,7 +146,7 @@ const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes) const {
     const bool free = std::all_of(pattern.begin() + first, pattern.begin() + last,
                                   [](const Axis& a) { return a.parent < 0; });
     size_t& looked = lazy_->looked[2 * part + (out_side ? 0 : 1)];
-    if (free && boxes <= kFewBoxes - looked) {
+    if (free && boxes <= kFewBoxes - looked && !BoxIndex::in_order(parts_[part], first, last)) {
       looked += boxes;
       return nullptr;
     }
