@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
-from whence.relation import codec, compress, sources
+from whence.errors import BadCells, ShapeMismatch, TooLarge
+from whence.relation import codec, compress, files, sources
+from whence.relation.asking import ask_table
 from whence.relation.blocks import Ints
 from whence.relation.engines import require_engine
 from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
-from whence.relation.stored import RESTORE, Stored
+from whence.relation.stored import Stored
 from whence.relation.views import boxes_around, under_shape
 from whence.selection import Selection
 from whence.selection import as_shape as _as_shape
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 
 EXPAND_LIMIT = 1 << 28
 """The most integers that expanding a relation may make (2 GiB)."""
-
-ANSWER_LIMIT = 1 << 26
-"""The most boxes that an answer may need before they are merged."""
 
 LOAD_LIMIT = 1 << 28
 """The most integers of a stored relation that are read into memory at once (2 GiB)."""
@@ -212,10 +208,10 @@ class Relation:
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
-            return Selection._trusted(_ask_table(self._table, given, backward), wanted)
+            return Selection._trusted(ask_table(self._table, given, backward), wanted)
         answer: Selection | None = None
         for table in self._touched(given, backward):
-            found = Selection._trusted(_ask_table(table, given, backward), wanted)
+            found = Selection._trusted(ask_table(table, given, backward), wanted)
             answer = found if answer is None else answer | found
         return Selection.empty(wanted) if answer is None else answer
 
@@ -392,14 +388,7 @@ class Relation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the relation to a file."""
-        data, target = self.to_bytes(), Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)  # a reader that has the old file mapped keeps it
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise StoreError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
+        files.write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
@@ -408,21 +397,4 @@ class Relation:
             from whence.relation.parts import PartedRelation
 
             return PartedRelation.load(path)
-        name = repr(os.fspath(path))
-        try:
-            with open(path, "rb") as file:
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError as error:  # an empty file cannot be mapped
-            raise Damaged(f"{name} is empty; {RESTORE}") from error
-        except OSError as error:
-            raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
-        return cls.from_bytes(memoryview(data), name)
-
-
-def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
-    try:
-        return table.ask(given.boxes, backward, ANSWER_LIMIT)
-    except TooLarge:
-        raise
-    except (ValueError, MemoryError) as error:
-        raise TooLarge("the answer does not fit into memory; ask for fewer cells at a time") from error
+        return cls.from_bytes(files.mapped(path), repr(os.fspath(path)))
