@@ -4,6 +4,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/boxes.hpp"
 #include "kernels/index.hpp"
@@ -122,6 +123,9 @@ void Table::check_pattern(const Part& part) const {
   }
   if (k > 0 && topological(part.pattern).empty()) throw std::invalid_argument("parents form a cycle");
 }
+
+// An index refers to columns of its part, which stay where they are if the vector of parts grows.
+static_assert(std::is_nothrow_move_constructible_v<Part>);
 
 void Table::add(Part part) {
   check_pattern(part);

@@ -32,6 +32,9 @@ def test_rows_that_overlap_a_box(data: st.DataObject) -> None:
     table = _core.Table((SIDE,), (LINES,), (SIDE,), (LINES,))
     table.add(rows, [ROOT, ROOT], [lo, (0, 1)], [width, (0, 0)])  # row i is of input cell i
     for count in data.draw(st.lists(st.sampled_from([1, 2, 9, 60]), min_size=1, max_size=4)):
+        if data.draw(st.booleans()):  # the index of the first part stays right
+            table.add(1, [ROOT, ROOT], [(0, 0), (len(lo), 0)], [(0, 0), (0, 0)])
+            lo, width = np.append(lo, 0), np.append(width, 0)
         first = rng.integers(0, SIDE, count)
         boxes = np.stack([first, np.minimum(first + rng.integers(0, 30, count), SIDE - 1)], axis=1)[:, None]
         if data.draw(st.booleans()):
