@@ -94,9 +94,10 @@ def test_a_relation_in_one_file_takes_the_same_arguments(spark: SparkSession, tm
         assert whole.forward(whole.backward([3], engine=engine), engine=engine) == whole.forward(whole.backward([3]))
         with_path = whole.compose(whole, engine=engine, path=tmp_path / engine)
         assert wh.Relation.load(tmp_path / engine) == with_path == whole.compose(whole)
-    for ask in (whole.backward, whole.compose, whole.explain):
+    unknown: dict[str, Any] = {"engine": "duckdb"}
+    for ask, given in ((whole.backward, [3]), (whole.compose, whole), (whole.explain, [3])):
         with pytest.raises(BadType, match="engine is one of 'auto', 'local', 'spark', not 'duckdb'"):
-            ask(whole if ask == whole.compose else [3], engine="duckdb")  # type: ignore[operator]  # any of three
+            ask(given, **unknown)  # type: ignore[arg-type]  # any of three methods
 
 
 def test_a_frame_may_be_answered_here(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import whence as wh
 from whence.errors import BadCells, Damaged, NoLineage, OutOfRange
-from whence.spark.scale import compressing, recording
+from whence.spark.scale import compressing, frames, recording
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +27,11 @@ WHOLE = wh.compress(np.stack([ROWS, (ROWS * ROWS * 7919 + 17 * ROWS) % SIDE], ax
 def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even these few tuples are compressed by tasks, in three parts."""
     monkeypatch.setattr(recording, "LOCAL", 0)
-    monkeypatch.setattr(recording, "on_spark", lambda *given, **more: compressing.on_spark(*given, 3, **more))
+    monkeypatch.setattr(recording, "on_spark", in_three)
+
+
+def in_three(given: frames.Numbered, out_shape: Any, in_shape: Any, place: Any, **more: Any) -> Any:
+    return compressing.on_spark(given, out_shape, in_shape, place, 3, **more)
 
 
 def framed(spark: SparkSession, factor: int = 17) -> DataFrame:
@@ -55,11 +59,11 @@ def test_blobs_at_a_url_are_read_by_a_program_without_spark(spark: SparkSession,
 
 
 def test_two_jobs_that_write_the_same_relation(spark: SparkSession, tmp_path: Path) -> None:
-    frames = [framed(spark), framed(spark), framed(spark, 19)]
+    tuples = [framed(spark), framed(spark), framed(spark, 19)]
     with opened(tmp_path / "log.whence"):
-        logs = [wh.open(tmp_path / "log.whence") for _ in frames]
+        logs = [wh.open(tmp_path / "log.whence") for _ in tuples]
     with ThreadPoolExecutor(3) as jobs:
-        done = list(jobs.map(lambda log, frame: log.lineage("B", "A", frame), logs, frames))
+        done = list(jobs.map(lambda log, frame: log.lineage("B", "A", frame), logs, tuples))
     assert done[0].hash == done[1].hash != done[2].hash
     for log in logs:
         log.close()
