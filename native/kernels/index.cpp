@@ -5,10 +5,28 @@
 #include <stdexcept>
 
 namespace whence {
+bool BoxIndex::in_order(const Part& part, int first, int last) {
+  if (last - first != 1 || part.rows == 0 || part.pattern[first].parent >= 0) return false;
+  const Column &lo = part.lo[first], &width = part.width[first];
+  int64_t begins = lo[0], ends = begins + width[0];
+  for (size_t i = 1; i < part.rows; ++i) {
+    const int64_t l = lo[i], h = l + width[i];
+    if (l < begins || h < ends) return false;
+    begins = l;
+    ends = h;
+  }
+  return true;
+}
 
 BoxIndex::BoxIndex(const Part& part, int first, int last) : axes_(last - first) {
   const size_t n = part.rows;
   if (n > 0xffffffffULL) throw std::length_error("a part of more than 2^32 rows");
+  if (in_order(part, first, last)) {
+    lo_ = &part.lo[first];
+    width_ = &part.width[first];
+    rows_ = n;
+    return;
+  }
   const std::vector<int> topo = topological(part.pattern);
   const size_t k = part.pattern.size();
   std::vector<int64_t> lo(k), hi(k);

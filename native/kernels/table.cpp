@@ -4,6 +4,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/boxes.hpp"
 #include "kernels/index.hpp"
@@ -123,6 +124,9 @@ void Table::check_pattern(const Part& part) const {
   if (k > 0 && topological(part.pattern).empty()) throw std::invalid_argument("parents form a cycle");
 }
 
+// An index refers to columns of its part, which stay where they are if the vector of parts grows.
+static_assert(std::is_nothrow_move_constructible_v<Part>);
+
 void Table::add(Part part) {
   check_pattern(part);
   parts_.push_back(std::move(part));
@@ -146,7 +150,7 @@ const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes) const {
     const bool free = std::all_of(pattern.begin() + first, pattern.begin() + last,
                                   [](const Axis& a) { return a.parent < 0; });
     size_t& looked = lazy_->looked[2 * part + (out_side ? 0 : 1)];
-    if (free && boxes <= kFewBoxes - looked) {
+    if (free && boxes <= kFewBoxes - looked && !BoxIndex::in_order(parts_[part], first, last)) {
       looked += boxes;
       return nullptr;
     }

@@ -86,6 +86,57 @@ const char* check_gentle(const Axis& a, const int64_t* los, const int64_t* width
   return beyond < 0 ? kOutside : empty < 0 ? kEmpty : nullptr;
 }
 
+// The least and the greatest of n numbers. Several at once, because each comparison waits for the one before.
+struct Range {
+  int64_t least, most;
+};
+
+Range range(const int64_t* values, size_t n) {
+  constexpr size_t kLanes = 4;
+  int64_t least[kLanes], most[kLanes];
+  std::fill(least, least + kLanes, values[0]);
+  std::fill(most, most + kLanes, values[0]);
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) {
+      least[j] = values[i + j] < least[j] ? values[i + j] : least[j];
+      most[j] = values[i + j] > most[j] ? values[i + j] : most[j];
+    }
+  }
+  for (; i < n; ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  return {*std::min_element(least, least + kLanes), *std::max_element(most, most + kLanes)};
+}
+
+// The same for rows [from, stop) of a column; a stepped one must not overflow.
+Range range(const Column& column, size_t from, size_t stop) {
+  if (column.dense()) return range(column.values().data() + from, stop - from);
+  const int64_t a = column[from], b = column[stop - 1];
+  return {std::min(a, b), std::max(a, b)};
+}
+
+// The same for `lo + width`, if neither is negative: read as unsigned numbers, the sums do not wrap around.
+uint64_t greatest_sum(const Column& lo, const Column& width, size_t from, size_t stop) {
+  uint64_t most = 0;
+  for (size_t i = from; i < stop; ++i) most = std::max(most, static_cast<uint64_t>(lo[i]) + static_cast<uint64_t>(width[i]));
+  return most;
+}
+
+// Rows [from, stop) on an axis without a parent, which is no parent either: only their bounds are needed.
+const char* check_alone(const Column& lo, const Column& width, int64_t dim, size_t from, size_t stop, Range& here) {
+  const Range los = range(lo, from, stop), widths = range(width, from, stop);
+  if (widths.least < 0) return kEmpty;
+  if (los.least < 0 || los.most >= dim) return kOutside;
+  const bool one = widths.least == widths.most;
+  const uint64_t most = one ? static_cast<uint64_t>(los.most) + static_cast<uint64_t>(widths.most)
+                            : greatest_sum(lo, width, from, stop);
+  if (most >= static_cast<uint64_t>(dim)) return kOutside;
+  here = {los.least, static_cast<int64_t>(most)};
+  return nullptr;
+}
+
 // Whether a stepped column overflows: the last row's number times the step, plus the first value.
 bool overflows(const Column& column, size_t rows) {
   if (column.dense()) return false;
@@ -103,7 +154,11 @@ const char* invalid(const Part& part, const std::vector<int64_t>& dims, size_t b
     if (a.p > kMax || a.p < kMin || a.q > kMax || a.q < kMin) return kSteep;
     if (overflows(part.lo[v], part.rows) || overflows(part.width[v], part.rows)) return kSteep;
   }
-  const std::vector<int> topo = topological(part.pattern);
+  std::vector<char> alone(k, 1);
+  for (size_t v = 0; v < k; ++v) {
+    if (part.pattern[v].parent >= 0) alone[v] = alone[static_cast<size_t>(part.pattern[v].parent)] = 0;
+  }
+  std::vector<int> topo = topological(part.pattern);
   std::vector<Hulls> hulls(k);
   std::vector<int64_t> rooms(2 * kChunk);
   const auto check = [&](size_t from, size_t n) -> const char* {
@@ -140,12 +195,21 @@ const char* invalid(const Part& part, const std::vector<int64_t>& dims, size_t b
     return nullptr;
   }
   bounds.resize(2 * k * blocks);
+  topo.erase(std::remove_if(topo.begin(), topo.end(), [&](int v) { return alone[static_cast<size_t>(v)]; }), topo.end());
   for (size_t b = 0; b < blocks; ++b) {
     const size_t stop = std::min(part.rows, (b + 1) * block);
-    for (size_t from = b * block; from < stop; from += kChunk) {
+    for (size_t v = 0; v < k; ++v) {
+      if (!alone[v]) continue;
+      Range here{};
+      if (const char* wrong = check_alone(part.lo[v], part.width[v], dims[v], b * block, stop, here)) return wrong;
+      bounds[2 * v * blocks + b] = here.least;
+      bounds[(2 * v + 1) * blocks + b] = here.most;
+    }
+    for (size_t from = b * block; !topo.empty() && from < stop; from += kChunk) {
       const size_t n = std::min(kChunk, stop - from);
       if (const char* wrong = check(from, n)) return wrong;
       for (size_t v = 0; v < k; ++v) {
+        if (alone[v]) continue;
         int64_t& least = bounds[2 * v * blocks + b];
         int64_t& most = bounds[(2 * v + 1) * blocks + b];
         const int64_t lo = *std::min_element(hulls[v].lo, hulls[v].lo + n);

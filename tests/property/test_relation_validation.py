@@ -56,7 +56,7 @@ def parts(draw: st.DrawFn, dims: list[int]) -> tuple[list[Axis], list[Row]]:
             p, q = (draw(st.sampled_from([0, 1, 1, -1, 2, 3, -2])) for _ in range(2))
             axes[v] = (order[draw(st.integers(0, place - 1))], p, q)
     rows = []
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(1, 6))):
         lo = [draw(st.integers(-1 if axis[0] < 0 else -4, d)) for axis, d in zip(axes, dims, strict=True)]
         rows.append((lo, [draw(st.sampled_from([0, 0, 0, 1, 2, -1])) for _ in dims]))
     if draw(st.booleans()):  # in step with each other
@@ -100,3 +100,47 @@ def test_rows_are_valid_and_disjoint_exactly_if_their_tuples_are(data: st.DataOb
         expected = {t[cut:] for t in found if t[:cut] == cell}
         assert set(relation.backward([cell])) == expected
     assert set(relation.backward(wh.Selection.all(out_shape))) == {t[cut:] for t in found}
+
+
+FAR = [-(1 << 63), -1, 0, 1, 6, 7, 8, (1 << 62) - 1, 1 << 62, (1 << 63) - 1]
+
+
+@given(st.data())
+@effort(300)
+def test_many_rows_without_parents_and_numbers_that_overflow(data: st.DataObject) -> None:
+    """They are compared by their bounds, not one by one."""
+    dims = data.draw(st.sampled_from([(8, 8), (8, 1 << 62), (1 << 62, 8)]))
+    rows, block = data.draw(st.integers(1, 23)), data.draw(st.sampled_from([1, 3, 8, 64]))
+    columns: list[Column] = []
+    for near in (6, 6, 1, 1):
+        usual = st.integers(0, near)
+        far = st.sampled_from(FAR) if data.draw(st.integers(0, 4)) == 0 else usual
+        if data.draw(st.booleans()):
+            columns.append((data.draw(far), data.draw(st.sampled_from([0, 0, 0, 1, -1]))))
+        else:
+            numbers = data.draw(st.lists(usual, min_size=rows, max_size=rows))
+            numbers[data.draw(st.integers(0, rows - 1))] = data.draw(far)
+            columns.append(np.array(numbers, np.int64))
+    table = _core.Table((dims[0],), (dims[1],), (dims[0],), (dims[1],))
+    axes: list[Axis] = [(-1, 0, 0), (-1, 0, 0)]
+    lo, width = [[_number(each, i) for i in range(rows)] for each in columns[:2]], columns[2:]
+    last = [[a + _number(w, i) for i, a in enumerate(los)] for los, w in zip(lo, width, strict=True)]
+    inside = [
+        0 <= a <= b < side
+        for los, ends, side in zip(lo, last, dims, strict=True)
+        for a, b in zip(los, ends, strict=True)
+    ]
+    if not all(inside):
+        with pytest.raises(ValueError, match="a row"):
+            table.add_validated(rows, axes, columns[:2], width, block)
+        return
+    found = table.add_validated(rows, axes, columns[:2], width, block)
+    starts = range(0, rows, block)
+    least = [[min(los[at : at + block]) for at in starts] for los in lo]
+    most = [[max(ends[at : at + block]) for at in starts] for ends in last]
+    assert found[:, 0].tolist() == least
+    assert found[:, 1].tolist() == most
+
+
+def _number(column: Column, row: int) -> int:
+    return column[0] + column[1] * row if isinstance(column, tuple) else int(column[row])

@@ -86,6 +86,41 @@ def test_chosen_by_size(spark: SparkSession, tmp_path: Path, monkeypatch: pytest
         relation.backward([3], engine="duckdb")
 
 
+def test_a_relation_in_one_file_takes_the_same_arguments(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether a relation is in parts depends on its tuples: programs need not ask."""
+    whole = wh.compress(*KINDS["sort"])
+    assert whole.explain([3]) == whole.explain(framed(spark, [[3]])) == "local: the relation is not in parts"
+    for engine in ("auto", "local", "spark"):
+        assert whole.forward(whole.backward([3], engine=engine), engine=engine) == whole.forward(whole.backward([3]))
+        with_path = whole.compose(whole, engine=engine, path=tmp_path / engine)
+        assert wh.Relation.load(tmp_path / engine) == with_path == whole.compose(whole)
+    unknown: dict[str, Any] = {"engine": "duckdb"}
+    for ask, given in ((whole.backward, [3]), (whole.compose, whole), (whole.explain, [3])):
+        with pytest.raises(BadType, match="engine is one of 'auto', 'local', 'spark', not 'duckdb'"):
+            ask(given, **unknown)  # type: ignore[arg-type]  # any of three methods
+
+
+def test_a_frame_may_be_answered_here(spark: SparkSession, tmp_path: Path) -> None:
+    relation, asked = parted(KINDS["sort"], tmp_path / "r"), framed(spark, [[3], [400]])
+    assert relation.touched(asked) == relation.touched([[3], [400]])
+    assert relation.explain(asked).startswith("spark: 2 of 6 parts (")
+    assert relation.explain(asked).endswith("; the question is a frame")
+    assert relation.explain(asked, engine="local").endswith("; engine='local' was given")
+    here: Any = relation.backward(asked, engine="local")
+    for part in (tmp_path / "r").glob("*.part"):
+        part.unlink()  # the answer is known: nothing reads the parts again
+    expected = wh.compress(*KINDS["sort"]).backward([[3], [400]])
+    assert selected(here, (600,)) == expected
+    with pytest.raises(Damaged, match="is missing"):
+        relation.backward(asked.where("p > 3"), engine="spark")
+
+
+def test_frames_of_the_pandas_api(spark: SparkSession, tmp_path: Path) -> None:
+    relation: Any = parted(KINDS["sort"], tmp_path / "r")
+    found = relation.backward(framed(spark, [[3], [400]]).pandas_api())
+    assert selected(found, (600,)) == wh.compress(*KINDS["sort"]).backward([[3], [400]])
+
+
 def test_an_answer_without_axes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no box that Spark could unite: this process finds the one cell, however large the relation is."""
     assert spark.range(3).count() == 3

@@ -46,10 +46,16 @@ def test_equal_for_any_number_of_partitions(spark: SparkSession, data: st.DataOb
     place = compressing.Temporary()
     pairs = frames.numbered(frame, raw.out_shape, raw.in_shape)
     found = compressing.on_spark(pairs, raw.out_shape, raw.in_shape, place, partitions, few)
+    expected = RawRelation.from_rows(*raw)
     if isinstance(found, list):
         found = publish(place.path, raw.out_shape, raw.in_shape, found)
         found.verify()
-    assert found.to_array().tolist() == RawRelation.from_rows(*raw).to_array().tolist()
+        cells = [tuple(data.draw(st.integers(0, side - 1)) for side in raw.out_shape) for _ in range(3)]
+        if 0 not in raw.out_shape + raw.in_shape:
+            inputs = found.backward(cells, engine="spark")
+            assert set(inputs) == set(expected.backward(cells))
+            assert set(found.forward(inputs, engine="spark")) == set(expected.forward(set(inputs)))
+    assert found.to_array().tolist() == expected.to_array().tolist()
     assert found.count() == len(np.unique(raw.tuples, axis=0))
 
 
@@ -176,7 +182,11 @@ def test_bad_frames(spark: SparkSession, tmp_path: Path) -> None:
             wh.compress(spark.createDataFrame([(1, -1), (1, 2)], "a int, b long"), 5, 5, engine=engine)
         with pytest.raises(OutOfRange, match=r"output index \(5,\) is outside shape \(5,\)"):
             wh.compress(spark.createDataFrame([(5, 1), (1, 2)], "a long, b long"), 5, 5, engine=engine)
+    with pytest.raises(BadType, match="a streaming DataFrame has no end"):
+        wh.compress(spark.readStream.format("rate").load().selectExpr("value a", "value b"), 5, 5)
     good = spark.createDataFrame([(1, 1)], "a long, b long")
+    with pytest.raises(BadType, match="path= is a directory .*, not a URL such as 's3://b/r': .* log with blobs="):
+        wh.compress(good, 5, 5, path="s3://b/r")
     with pytest.raises(BadType, match="engine is one of"):
         wh.compress(good, 5, 5, engine="duckdb")
     with pytest.raises(BadType, match="for Spark frames"):

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
-from whence.relation import codec, compress, sources
+from whence.errors import BadCells, ShapeMismatch, TooLarge
+from whence.relation import codec, compress, files, sources
+from whence.relation.asking import ask_table
 from whence.relation.blocks import Ints
+from whence.relation.engines import require_engine
 from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
-from whence.relation.stored import RESTORE, Stored
+from whence.relation.stored import Stored
 from whence.relation.views import boxes_around, under_shape
 from whence.selection import Selection
 from whence.selection import as_shape as _as_shape
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 EXPAND_LIMIT = 1 << 28
 """The most integers that expanding a relation may make (2 GiB)."""
-
-ANSWER_LIMIT = 1 << 26
-"""The most boxes that an answer may need before they are merged."""
 
 LOAD_LIMIT = 1 << 28
 """The most integers of a stored relation that are read into memory at once (2 GiB)."""
@@ -167,31 +164,54 @@ class Relation:
 
     # Questions
 
-    def backward(self, cells: Any) -> Selection:
+    def backward(self, cells: Any, *, engine: str = "auto") -> Selection:
         """The input cells that the given output cells came from.
 
         >>> Relation.identity(5).backward([(3,)])
         Selection(shape=(5,), 1 cell: [3])
 
-        For a Spark frame of cells or boxes, return a frame of boxes.
+        For a Spark frame of cells or boxes, return a frame of boxes. `engine` is for relations of many parts, of which
+        Spark may read the parts; this process reads any other relation, as `explain` says.
         """
-        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
-            return _asked_on_spark(self, cells, True)
-        return self._ask(Selection.of(cells, self._out_shape), True)
+        return self._answer(cells, True, engine)
 
-    def forward(self, cells: Any) -> Selection:
+    def forward(self, cells: Any, *, engine: str = "auto") -> Selection:
         """The output cells that the given input cells went into."""
-        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
-            return _asked_on_spark(self, cells, False)
-        return self._ask(Selection.of(cells, self._in_shape), False)
+        return self._answer(cells, False, engine)
+
+    def explain(self, cells: Any, *, forward: bool = False, engine: str = "auto") -> str:
+        """Describe how a question would be answered: in this process or by Spark, and why.
+
+        >>> Relation.identity(5).explain([(3,)])
+        'local: the relation is not in parts'
+        """
+        require_engine(engine)
+        self._given(cells, not forward)
+        return "local: the relation is not in parts"
+
+    def _given(self, cells: Any, backward: bool) -> Selection:
+        """Return the cells of a question, also of one in a Spark frame."""
+        shape = self._out_shape if backward else self._in_shape
+        if sources.module_of(cells) != "pyspark":
+            return Selection.of(cells, shape)
+        found: Selection = import_module("whence.spark.scale").selected_of(cells, shape)
+        return found
+
+    def _answer(self, cells: Any, backward: bool, engine: str) -> Selection:
+        require_engine(engine)
+        if sources.module_of(cells) != "pyspark":
+            return self._ask(self._given(cells, backward), backward)
+        # Imported by name, because lower layers do not import higher ones.
+        frame: Selection = import_module("whence.spark.scale").ask_frame(self, cells, backward, engine)
+        return frame  # really a Spark frame
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
-            return Selection._trusted(_ask_table(self._table, given, backward), wanted)
+            return Selection._trusted(ask_table(self._table, given, backward), wanted)
         answer: Selection | None = None
         for table in self._touched(given, backward):
-            found = Selection._trusted(_ask_table(table, given, backward), wanted)
+            found = Selection._trusted(ask_table(table, given, backward), wanted)
             answer = found if answer is None else answer | found
         return Selection.empty(wanted) if answer is None else answer
 
@@ -242,12 +262,16 @@ class Relation:
 
     # Combining
 
-    def compose(self, other: Relation) -> Relation:
+    def compose(self, other: Relation, *, engine: str = "auto", path: str | os.PathLike[str] | None = None) -> Relation:
         """Compose two relations: self is C <- B, other is B <- A, the result is C <- A.
 
         >>> Relation.identity(4).compose(Relation.whole(4, 2))
         Relation((4,) <- (2,), 8 tuples in 1 box)
+
+        Spark composes relations that do not fit into memory, or all with engine="spark". The result is saved to `path`,
+        if given. On a cluster it is required: a result of more than a few boxes is written to that directory in parts.
         """
+        require_engine(engine)
         if not isinstance(other, Relation):
             raise BadCells(f"compose takes a Relation, got {type(other).__name__}")
         if self._in_shape != other._out_shape:
@@ -255,12 +279,25 @@ class Relation:
                 f"cannot compose: the first relation's input is {self._in_shape}, "
                 f"the second one's output is {other._out_shape}"
             )
-        return other._composed_after(self)
-
-    def _composed_after(self, outer: Relation) -> Relation:
+        large = max(each._held_numbers for each in (self, other)) > LOAD_LIMIT
+        if engine == "spark" or (engine == "auto" and large and (self._in_parts or other._in_parts)):
+            found: Relation = import_module("whence.spark.scale").compose_parts(self, other, path)
+            return found
         from whence.relation.compose import compose
 
-        return compose(outer, self)
+        found = compose(self, other)
+        if path is not None:
+            found.save(path)
+        return found
+
+    @property
+    def _in_parts(self) -> bool:
+        return False
+
+    @property
+    def _held_numbers(self) -> int:
+        """The most integers that all rows may need in memory."""
+        return 2 * len(self) * (len(self._out_shape) + len(self._in_shape))
 
     @property
     def inverse(self) -> Relation:
@@ -351,14 +388,7 @@ class Relation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the relation to a file."""
-        data, target = self.to_bytes(), Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)  # a reader that has the old file mapped keeps it
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise StoreError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
+        files.write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
@@ -367,27 +397,4 @@ class Relation:
             from whence.relation.parts import PartedRelation
 
             return PartedRelation.load(path)
-        name = repr(os.fspath(path))
-        try:
-            with open(path, "rb") as file:
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError as error:  # an empty file cannot be mapped
-            raise Damaged(f"{name} is empty; {RESTORE}") from error
-        except OSError as error:
-            raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
-        return cls.from_bytes(memoryview(data), name)
-
-
-def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
-    """Pass a frame to whence.spark, which is imported by name because lower layers do not import higher ones."""
-    found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # really a frame
-    return found
-
-
-def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
-    try:
-        return table.ask(given.boxes, backward, ANSWER_LIMIT)
-    except TooLarge:
-        raise
-    except (ValueError, MemoryError) as error:
-        raise TooLarge("the answer does not fit into memory; ask for fewer cells at a time") from error
+        return cls.from_bytes(files.mapped(path), repr(os.fspath(path)))

@@ -143,15 +143,18 @@ def _runs_on(lo: Ints, width: Column) -> bool:
     return True
 
 
-def fill(gap: Ints, width: Ints) -> Ints:
-    """Return one block of `lo` from its gaps.
+def fill(gap: Ints, width: Column, start: int = 0) -> Ints:
+    """Return one block of `lo` from its gaps. The block begins at row `start` of the width.
 
-    >>> fill(np.array([3, 2, -1]), np.array([1, 1, 1])).tolist()
-    [3, 7, 8]
+    >>> fill(np.array([3, 2, -1]), np.array([1, 1, 1])).tolist(), fill(np.array([3, 2, -1]), (1, 0)).tolist()
+    ([3, 7, 8], [3, 7, 8])
     """
     steps = gap.copy()
-    steps[1:] += width[:-1] + 1
-    return np.cumsum(steps)
+    if isinstance(width, tuple) and width[1] == 0:
+        steps[1:] += width[0] + 1
+    else:
+        steps[1:] += spread(width, start, start + len(gap))[:-1] + 1
+    return np.cumsum(steps, out=steps)
 
 
 def run_on(first: int, width: Ints) -> Ints:

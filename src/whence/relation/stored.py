@@ -174,8 +174,7 @@ class Stored:
             if part.codes[column] == GAPS:
                 width = loaded[column]  # `loaded` begins with the widths, in the order of the axes
                 ends = np.cumsum([b - a for _, a, b in spans]).tolist()
-                wide = [columns.spread(width, end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
-                pieces = [columns.fill(piece, w) for piece, w in zip(pieces, wide, strict=True)]
+                pieces = [columns.fill(each, width, end - len(each)) for end, each in zip(ends, pieces, strict=True)]
             loaded.append(_concatenated(pieces))
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))

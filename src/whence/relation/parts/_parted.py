@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from whence import _core
-from whence.errors import BadType, Damaged, ShapeMismatch, TooLarge
+from whence.errors import Damaged, TooLarge
 from whence.relation import codec
 from whence.relation._relation import EXPAND_LIMIT, LOAD_LIMIT, Relation
 from whence.relation.blocks import Ints
+from whence.relation.engines import require_engine
 from whence.relation.layout import Shape
 from whence.relation.parts.index import Index, parse
 from whence.relation.parts.near import near
@@ -24,8 +25,6 @@ from whence.relation.parts.places import Directory, Place
 from whence.relation.sources import module_of
 from whence.selection import Selection
 from whence.words import counted, in_units
-
-ENGINES = ("auto", "local", "spark")
 
 MANY = 1 << 28
 """If a question needs more bytes than this, Spark reads the parts, if a session is active."""
@@ -109,19 +108,15 @@ class PartedRelation(Relation):
         """The input cells that the given output cells came from.
 
         This process reads the parts. If they are large and a Spark session is active, or with engine="spark", Spark
-        reads them. For a Spark frame of cells, return a frame of boxes.
+        reads them. For a Spark frame of cells, return a frame of boxes, which Spark computes unless engine="local".
         """
-        return self._answer(cells, True, engine)
-
-    def forward(self, cells: Any, *, engine: str = "auto") -> Selection:
-        """The output cells that the given input cells went into; `engine` as for `backward`."""
-        return self._answer(cells, False, engine)
+        return super().backward(cells, engine=engine)
 
     def _answer(self, cells: Any, backward: bool, engine: str) -> Selection:
-        _check_engine(engine)
+        require_engine(engine)
         if module_of(cells) == "pyspark":
-            return super().backward(cells) if backward else super().forward(cells)
-        given = Selection.of(cells, self._out_shape if backward else self._in_shape)
+            return super()._answer(cells, backward, engine)
+        given = self._given(cells, backward)
         if self._table is None and self._chosen(given, backward, engine)[0] == "spark":
             found: Selection = import_module("whence.spark.scale").ask_selection(self, given, backward)
             return found
@@ -144,8 +139,7 @@ class PartedRelation(Relation):
 
     def touched(self, cells: Any, *, forward: bool = False) -> tuple[int, ...]:
         """The numbers of the parts that `backward(cells)`, or `forward(cells)`, reads."""
-        shape = self._in_shape if forward else self._out_shape
-        return tuple(number for number, _ in self._near(Selection.of(cells, shape), not forward))
+        return tuple(number for number, _ in self._near(self._given(cells, not forward), not forward))
 
     def explain(self, cells: Any, *, forward: bool = False, engine: str = "auto") -> str:
         """Describe how a question would be answered: in this process or by Spark, how many parts are read, and why.
@@ -153,8 +147,12 @@ class PartedRelation(Relation):
         >>> PartedRelation(Index((4,), (4,), ()), Directory("nowhere"), "it").explain([1])
         'local: 0 of 0 parts (0 B) may hold the answer'
         """
-        given = Selection.of(cells, self._in_shape if forward else self._out_shape)
-        return ": ".join(self._chosen(given, not forward, engine))
+        require_engine(engine)
+        given = self._given(cells, not forward)
+        who, why = self._chosen(given, not forward, engine)
+        if engine == "auto" and module_of(cells) == "pyspark":
+            who, why = "spark", f"{why}; the question is a frame"
+        return f"{who}: {why}"
 
     def part(self, number: int) -> Relation:
         """Open one part."""
@@ -202,31 +200,15 @@ class PartedRelation(Relation):
                 answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
         return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
 
-    # Combining
-
-    def compose(self, other: Relation, *, engine: str = "auto", path: str | os.PathLike[str] | None = None) -> Relation:
-        """Compose two relations, as `Relation.compose` does. If they do not fit into memory, Spark joins them.
-
-        With engine="spark", a result of more than a few boxes is written to the directory `path` in parts.
-        """
-        _check_engine(engine)
-        given: object = other  # the superclass raises the error for other types
-        if engine == "local" or not isinstance(given, Relation) or (engine == "auto" and not _are_large(self, other)):
-            return super().compose(other)
-        if self._in_shape != other.out_shape:
-            raise ShapeMismatch(f"cannot compose: {self._in_shape} is not the other's output, {other.out_shape}")
-        return _on_spark(self, other, path)
-
-    def _composed_after(self, outer: Relation) -> Relation:
-        if isinstance(outer, PartedRelation) or not _are_large(outer, self):
-            return super()._composed_after(outer)
-        return _on_spark(outer, self)
+    @property
+    def _in_parts(self) -> bool:
+        return True
 
     # Reading all parts into memory
 
     @property
     def _fits(self) -> bool:
-        return self._table is not None or _numbers(self) <= LOAD_LIMIT
+        return self._table is not None or self._held_numbers <= LOAD_LIMIT
 
     def _in_memory(self) -> _core.Table:
         if self._table is None:
@@ -308,23 +290,3 @@ def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str
     if not isinstance(relation, PartedRelation):
         return kind
     return f"{kind}, {relation.explain(given, forward=not backward)}"
-
-
-def _numbers(relation: Relation) -> int:
-    """Return the most integers that a relation may need in memory."""
-    return 2 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
-
-
-def _are_large(outer: Relation, inner: Relation) -> bool:
-    """Whether one of two relations does not fit into memory."""
-    return max(map(_numbers, (outer, inner))) > LOAD_LIMIT
-
-
-def _on_spark(outer: Relation, inner: Relation, path: str | os.PathLike[str] | None = None) -> Relation:
-    found: Relation = import_module("whence.spark.scale").compose_parts(outer, inner, path)
-    return found
-
-
-def _check_engine(engine: str) -> None:
-    if engine not in ENGINES:
-        raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")

@@ -15,7 +15,7 @@ from whence.relation.parts import PartedRelation
 from whence.selection import Selection
 from whence.spark.progress import watched
 from whence.spark.scale.failures import explained
-from whence.spark.scale.frames import checked, classic, indexed
+from whence.spark.scale.frames import checked, classic, indexed, without_pandas
 from whence.spark.scale.running import session
 from whence.words import counted
 
@@ -30,13 +30,19 @@ BINS = 64
 """The number of bins, by ranges of the first axis, in which the boxes of an answer are united."""
 
 
-def ask_frame(relation: Any, df: Any, backward: bool) -> DataFrame:
+def ask_frame(relation: Any, df: Any, backward: bool, engine: str = "auto") -> DataFrame:
     """Return the boxes that are related to the cells or boxes in a frame. The result has the first and last index on
     each axis, and its boxes are disjoint.
 
-    The question has one column for each axis (cells), or two (boxes: first and last).
+    The question has one column for each axis (cells), or two (boxes: first and last). With engine="local", this process
+    reads the parts at once.
     """
+    df = without_pandas(df)
     given = selected_of(df, relation.out_shape if backward else relation.in_shape)
+    if engine == "local":
+        wanted = relation.in_shape if backward else relation.out_shape
+        _require_axes(wanted)
+        return _framed(df.sparkSession, relation._ask(given, backward).boxes, _schema(wanted, backward))
     if isinstance(relation, PartedRelation):
         require_parts(relation, relation.touched(given, forward=not backward))
     return answers(relation, given, backward, df.sparkSession)
@@ -70,9 +76,8 @@ def ask_selection(relation: PartedRelation, given: Selection, backward: bool) ->
 def answers(relation: Any, given: Selection, backward: bool, spark: SparkSession) -> DataFrame:
     """Return a lazy frame that asks the parts that the selection touches, and unites their boxes."""
     wanted = relation.in_shape if backward else relation.out_shape
-    if not wanted:
-        raise BadCells("the array has no axes and so only one cell: give cells instead of a frame")
-    schema = ", ".join(f"{name} long" for name in names(wanted, "a" if backward else "b"))
+    _require_axes(wanted)
+    schema = _schema(wanted, backward)
     if not isinstance(relation, PartedRelation):
         boxes = (relation.backward if backward else relation.forward)(given).boxes
         return _framed(spark, boxes, schema)
@@ -95,6 +100,15 @@ def answers(relation: Any, given: Selection, backward: bool, spark: SparkSession
 
     found = numbers.mapInArrow(run, f"bin long, {schema}")
     return found.groupBy("bin").applyInArrow(_unite(len(wanted)), schema)
+
+
+def _require_axes(wanted: Shape) -> None:
+    if not wanted:
+        raise BadCells("the array has no axes and so only one cell: give cells instead of a frame")
+
+
+def _schema(wanted: Shape, backward: bool) -> str:
+    return ", ".join(f"{name} long" for name in names(wanted, "a" if backward else "b"))
 
 
 def _unite(axes: int) -> Callable[[Any], Any]:
@@ -160,6 +174,7 @@ def frame_of(given: Selection, spark: SparkSession | None = None) -> DataFrame:
 
 def selected_of(df: Any, shape: Shape, *, table: bool = False) -> Selection:
     """Like `selected`, but checks first that `df` is a DataFrame of a session in this process."""
+    df = without_pandas(df)
     if not classic(df):
         raise BadType("a question is a DataFrame of a Spark session in this process")
     with explained("asking"), watched(df.sparkSession, "reading the question"):

@@ -16,13 +16,14 @@ from whence.errors import BadType, SparkFailed, StoreError
 from whence.relation import Relation, compress
 from whence.relation._relation import as_shape
 from whence.relation.compress import fits_key
+from whence.relation.engines import require_engine
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
 from whence.relation.parts.tasks import FEW_BOXES, PART, PartReport, finished, parts_of, parts_of_keys
 from whence.spark.progress import Count, watched
 from whence.spark.scale.dealing import by_stretch, dealt, plain
 from whence.spark.scale.failures import explained
-from whence.spark.scale.frames import Numbered, classic, numbered
+from whence.spark.scale.frames import Numbered, classic, numbered, without_pandas
 from whence.words import counted
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ LOCAL = 1 << 22
 """Up to this many tuples are collected and compressed in this process: a cluster would take longer to start."""
 
 REPORT = "tuples string, entry binary, small binary"
-ENGINES = ("auto", "local", "spark")
 
 
 def compress_frame(
@@ -53,10 +53,9 @@ def compress_frame(
     relation.
     """
     out, into = as_shape(out_shape), as_shape(in_shape)
-    if engine not in ENGINES:
-        raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
-    if hasattr(df, "to_spark"):  # pandas API on Spark
-        df = df.spark.frame()
+    require_engine(engine)
+    require_directory(path)
+    df = without_pandas(df)
     if not classic(df):
         return compress(fetched(df), out, into)
     with explained("compressing"), watched(df.sparkSession, "looking at the tuples"):
@@ -199,8 +198,18 @@ class Temporary(Directory):
         return Directory, (self.path,)  # another process must not remove it
 
 
+def require_directory(path: str | os.PathLike[str] | None) -> None:
+    """Raise BadType if the path is a URL."""
+    if path is not None and "://" in os.fspath(path):
+        raise BadType(
+            f"path= is a directory that all executors can reach, not a URL such as {os.fspath(path)!r}: to write parts"
+            " to a URL, open a log with blobs= and the URL, and use log.lineage(...)"
+        )
+
+
 def place_for(spark: SparkSession, path: str | os.PathLike[str] | None) -> Directory:
     """The directory for the parts of a relation: the one given, or a temporary one."""
+    require_directory(path)
     if path is not None:
         place = Directory(Path(path).absolute())
         place.make()

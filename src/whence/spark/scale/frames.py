@@ -34,6 +34,11 @@ def classic(frame: object) -> bool:
     return isinstance(frame, DataFrame)
 
 
+def without_pandas(frame: Any) -> Any:
+    """Return the DataFrame of Spark that is behind a frame of the pandas API, and any other frame unchanged."""
+    return frame.spark.frame() if hasattr(frame, "to_spark") else frame
+
+
 def numbered(df: DataFrame, out_shape: Shape, in_shape: Shape) -> Numbered:
     """Convert the tuples of a frame: one column for each axis, output first. One Spark job checks them."""
     from pyspark.sql import functions as F
@@ -53,6 +58,8 @@ def indexed(df: DataFrame, width: int, expected: str) -> tuple[DataFrame, list[s
     """Return the frame with columns c0, c1 ..., and their original names. Raise if they cannot be indices."""
     from pyspark.sql import functions as F
 
+    if df.isStreaming:
+        raise BadType("a streaming DataFrame has no end: give each of its batches, in foreachBatch")
     names = list(df.columns)
     if len(names) != width:
         raise BadCells(f"{len(names)} columns ({', '.join(names)}), but {expected.format(width)}")

@@ -14,7 +14,7 @@ from whence.relation.parts import PartedRelation, index_of
 from whence.spark.progress import watched
 from whence.spark.scale.compressing import LOCAL, fetched, on_spark
 from whence.spark.scale.failures import explained
-from whence.spark.scale.frames import classic, numbered
+from whence.spark.scale.frames import classic, numbered, without_pandas
 from whence.store.blobs.local import JOB
 from whence.store.recording.capture import naming
 from whence.words import counted
@@ -29,8 +29,7 @@ def relation_of_frame(
     held: ExitStack, store: Store, frame: Any, output: str, out_shape: Shape, input: str, in_shape: Shape
 ) -> Relation:
     """Make the relation of a frame of index tuples. `held` protects its parts in the blobs from garbage collection."""
-    if hasattr(frame, "to_spark"):  # pandas API on Spark
-        frame = frame.spark.frame()
+    frame = without_pandas(frame)
     with naming(output, input):
         if not classic(frame):
             return compress(fetched(frame), out_shape, in_shape)

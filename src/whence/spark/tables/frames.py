@@ -9,7 +9,7 @@ from whence.errors import BadCells, BadType, NoSuchRow, TooLarge
 from whence.spark.progress import watched
 from whence.spark.scale.asking import MOST_ASKED, selected_of
 from whence.spark.scale.failures import explained
-from whence.spark.scale.frames import classic
+from whence.spark.scale.frames import classic, without_pandas
 from whence.spark.tables.held import HeldTable, cells, column_places, held_table
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def asked_cells(store: Store, name: str, df: Any, columns: Sequence[str] | None 
     selects all rows that are equal to one of them in these columns, and in these rows the cells of `columns`. Any other
     frame has indices.
     """
+    df = without_pandas(df)
     shape = store.reader.shapes((name,))[name]
     is_table = store.reader.is_table(name)
     if is_table and classic(df):
