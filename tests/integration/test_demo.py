@@ -116,7 +116,7 @@ def test_the_log_stays_and_can_be_asked(demo: tuple[Path, dict[str, Any]]) -> No
     asked = [WHENCE, "backward", "spots", "0,:", "--to", "thermal", "--log", result["log"], "--json"]
     answer = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)["answers"][0]
     assert answer["boxes"] == result["answers"][0]["boxes"]
-    with wh.open(out / "hotspot.whence") as log:
+    with wh.open(out / "demo.whence") as log:
         assert log.check().ok
 
 
