@@ -207,7 +207,14 @@ def test_graphs_are_saved_with_all_that_is_drawn(opened: Visit) -> None:
         page.get_by_role("button", name="SVG").click()
     document = ET.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
     words = [each.text or "" for each in document.iter(f"{SVG}text")]
-    assert {"data, files", "activities", "failed", "was used", "time runs from left to right"} <= set(words)
+    assert {
+        "data (files, tables, arrays)",
+        "activities (programs, functions)",
+        "failed",
+        "input",
+        "output",
+        "time runs from left to right",
+    } <= set(words)
     labels = page.locator(".node").evaluate_all("nodes => nodes.map(each => each.getAttribute('aria-label'))")
     assert {label.split(",")[0] for label in labels} <= set(words)
     dashed = [each for each in document.iter(f"{SVG}rect") if each.get("stroke-dasharray")]

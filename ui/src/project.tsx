@@ -74,7 +74,7 @@ export function Project({ summary }: { summary: Summary }) {
           </Waiting>
         </div>
         <footer class="under">
-          <Legend failed={!!picture?.nodes.some((node) => node.failed)} />
+          <Legend picture={picture} />
           <p>{plain((between ? segment.data?.why : drawn.data?.how) ?? "")}</p>
         </footer>
       </section>

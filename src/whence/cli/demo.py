@@ -27,10 +27,10 @@ VALUES = "values"  # the directory of the arrays for the explorer; the log has n
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
 DATASETS = ("thermal", "smooth", "spots", "overview")
-OTHERS = frozenset(  # what the parts about files and rows record
-    "sensors sensors.csv daily report customers orders lines cents euros"
-    " shop/customers.parquet shop/orders.parquet shop/lines.csv shop/report.sql".split()
-)
+OTHERS = (  # what the parts about files and rows record
+    "sensors", "sensors.csv", "daily", "report", "customers", "orders", "lines", "cents", "euros",
+    "shop/customers.parquet", "shop/orders.parquet", "shop/lines.csv", "shop/report.sql",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
