@@ -147,7 +147,7 @@ def test_steps_of_one_program_stay_apart_so_that_time_still_runs_to_the_right() 
         ("p.py#1", "activity", {"command": "python p.py prepare"}),
         ("p.py#2", "activity", {"command": "python p.py score"}),
     ]
-    vertices += [(f"step#{number + 3}", "activity", {"command": "step"}) for number in range(len(names) - 1)]
+    vertices += [(f"step#{number + 3}", "activity", {"command": f"step{number}"}) for number in range(len(names) - 1)]
     edges = [
         ("p.py#1", "used", "raw"),
         ("features", "wasGeneratedBy", "p.py#1"),
