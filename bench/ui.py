@@ -164,9 +164,15 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
 
 
 def _turned(explorer: Explorer, name: str, rows: int, sorted_by_arrow: float) -> Claim:
-    """Time the page after a sorted one, which was read together with it."""
-    _ask(explorer, "table", name=name, sort="-cents")
-    took = seconds(lambda: _ask(explorer, "table", name=name, sort="-cents", **{"from": "100"}))
+    """Time the page after a sorted one, whose rows are in order already and have to be fetched."""
+    times = []
+    for _ in range(3):
+        new = Explorer(explorer.log, explorer.values)
+        _ask(new, "table", name=name, sort="-cents")
+        start = time.perf_counter()
+        _ask(new, "table", name=name, sort="-cents", **{"from": "100"})
+        times.append(time.perf_counter() - start)
+    took = min(times)
     other = {"read and sorted by Arrow": sorted_by_arrow}
     return claim(f"the next sorted page of {rows:,} rows", took, other, unit="s", at_most=SERVER)
 

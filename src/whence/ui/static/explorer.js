@@ -30,8 +30,8 @@ $ whence ls`]];return n("main",{class:"page start",children:[n(Ye,{}),n("h1",{ch
 }
 .whence-page, .whence-page body { margin: 0; height: 100%; background: var(--paper); }
 .whence, .whence * { box-sizing: border-box; }
-.whence { font: var(--s3)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; color: var(--ink); background: var(--paper); min-height: 100vh; display: flex; flex-direction: column; }
-.whence-widget .whence { min-height: 0; height: 640px; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; }
+.whence { font: var(--s3)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; color: var(--ink); background: var(--paper); min-height: 100vh; display: flex; flex-direction: column; container: whence / inline-size; }
+.whence-widget .whence { min-height: 0; height: 640px; border: 1px solid var(--line); border-radius: 10px; overflow: auto; }
 .whence #main { flex: 1; display: flex; flex-direction: column; min-height: 0; position: relative; outline: none; }
 .whence h1 { font-size: var(--s5); line-height: 1.2; letter-spacing: -0.015em; margin: 0 0 0.5rem; }
 .whence h2 { font-size: var(--s4); line-height: 1.25; letter-spacing: -0.01em; margin: 0 0 0.5rem; overflow-wrap: anywhere; }
@@ -129,7 +129,7 @@ $ whence ls`]];return n("main",{class:"page start",children:[n(Ye,{}),n("h1",{ch
 .whence .wait { display: flex; flex-direction: column; gap: 0.6rem; align-items: center; padding: 2.5rem 1rem; color: var(--faint); font-size: var(--s2); } .whence .bar { width: 160px; height: 3px; border-radius: 3px; background: linear-gradient(90deg, var(--sunk), var(--accent), var(--sunk)); background-size: 200% 100%; animation: whence-slide 1.1s linear infinite; } .whence .bar.over { position: absolute; top: 0; left: 0; width: 100%; z-index: 3; }
 @keyframes whence-slide { from { background-position: 200% 0; } to { background-position: -200% 0; } }
 @media (prefers-reduced-motion: reduce) { .whence .bar { animation: none; } }
-@media (max-width: 860px) {
+@container whence (max-width: 860px) {
   .whence .head { flex-wrap: wrap; gap: 0 0.8rem; padding: 0.5rem 0.9rem 0; } .whence .head nav { order: 3; width: 100%; height: 42px; } .whence .search { flex: 1; } .whence .search input { width: 100%; }
   .whence .page td { white-space: normal; }
   .whence .split { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto; height: auto; } .whence .stage { padding: 0.8rem 0.9rem; } .whence .side { padding: 0 0.9rem 1.2rem; overflow: visible; } .whence .canvas { flex: none; height: 46vh; } .whence .by { display: none; } .whence .filters .grow { min-width: 170px; } .whence .filters { gap: 0.5rem; } .whence .badge { bottom: 48px; } .whence thead th input { min-width: 60px; } .whence .grid { max-height: 64vh; } .whence .page { padding-top: 1.4rem; } .whence .under p { flex-basis: 100%; }
