@@ -365,8 +365,8 @@ def test_a_picture_that_is_too_wide_has_a_map(browser: Browser, tmp_path: Path) 
             assert stage is not None
             assert the_map is not None
             inside = (
-                "e => { const [a, b] = [e, document.querySelector('.graph')].map((each) => each.getBoundingClientRect());"
-                " return a.left >= b.left && a.right <= b.right; }"
+                "e => { const [a, b] = [e, document.querySelector('.graph')].map((each) =>"
+                " each.getBoundingClientRect()); return a.left >= b.left && a.right <= b.right; }"
             )
             first, last = (page.locator(f'.node[data-ids="array {number}"]') for number in ("00", "15"))
             assert (first.evaluate(inside), last.evaluate(inside)) == (False, True)  # the latest is shown

@@ -146,7 +146,7 @@ function Tally({ name, lineage, otherwise }: { name: string; lineage?: Lineage; 
   const back = lineage.backward.find((each) => each.name === name);
   const forth = lineage.forward.find((each) => each.name === name);
   if (!back && !forth) return <>{otherwise}</>;
-  return <>{back ? <span class="from">{counted(back.count, "cell")} in</span> : null}{forth ? <span class="to">{counted(forth.count, "cell")} out</span> : null}</>;
+  return <>{back ? <span class="from">{counted(back.count, "source cell")}</span> : null}{forth ? <span class="to">{counted(forth.count, "cell")} reached</span> : null}</>;
 }
 
 function Small({ member, lineage }: { member: Member; lineage?: Lineage }) {

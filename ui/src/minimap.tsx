@@ -14,7 +14,7 @@ export function Minimap({ picture, size, now, onMove }: {
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const dark = useDark();
-  const most = Math.min(WIDTH, size.width * 0.4);
+  const most = Math.min(WIDTH, Math.max(70, size.width - 236)); // beside the buttons
   const k = Math.min(most / picture.width, HEIGHT / picture.height);
   const [width, height] = [Math.max(40, picture.width * k), Math.max(14, picture.height * k)];
   const [left, top] = [(width - picture.width * k) / 2, (height - picture.height * k) / 2];

@@ -191,6 +191,7 @@ def compute(log: Log, image: Floats) -> dict[str, Floats]:
     """Run the program with its three functions tracked."""
     from whence.cli import _hotspot
 
+    log.array("thermal", image)  # a source: nobody will ask how it was made
     smooth = log.track(_hotspot.smooth)(image)
     return {
         "smooth": smooth,
