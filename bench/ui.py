@@ -48,9 +48,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
 
 
 def _processor(work: Callable[[], Any], repeat: int = 3) -> float:
-    """Return the least processor time of a call: other programs use the machine as well, and answers take one
-    thread.
-    """
+    """Return the least processor time of a call, of all threads: other programs use the machine as well."""
     times = []
     for _ in range(repeat):
         start = time.process_time()
@@ -134,7 +132,8 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
         array = np.load(folder / "A.npy", mmap_mode="r")
         scale = str(max(1, 2 ** int(np.ceil(np.log2(side / 256)))))
         _ask(explorer, "array", name="A")
-        mean = seconds(lambda: np.asarray(array).mean(), repeat=1)
+        unit = "s of processor time"
+        mean = _processor(lambda: np.asarray(array).mean(), repeat=1)
         work: dict[str, tuple[Callable[[], Any], str, float]] = {
             "the whole array as one tile": (lambda: _ask(explorer, "tile", name="A", scale=scale), "its mean", mean),
             "a tile of its own cells": (lambda: _ask(explorer, "tile", name="A", x="1", y="1"), "its mean", mean),
@@ -143,11 +142,11 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
             ),
         }  # fmt: skip
         for name, (ask, other, taken) in work.items():
-            yield claim(f"{name}, {side * side:,} cells", seconds(ask), {other: taken}, unit="s", at_most=SERVER)
+            yield claim(f"{name}, {side * side:,} cells", _processor(ask), {other: taken}, unit=unit, at_most=SERVER)
         path = folder / "orders.parquet"
         name = "orders.parquet@v1"
-        every = seconds(lambda: pq.read_table(path).sort_by("cents").slice(0, 100), repeat=1)
-        chosen = seconds(lambda: pq.read_table(path, filters=pc.field("city") == 7).slice(0, 100), repeat=1)
+        every = _processor(lambda: pq.read_table(path).sort_by("cents").slice(0, 100), repeat=1)
+        chosen = _processor(lambda: pq.read_table(path, filters=pc.field("city") == 7).slice(0, 100), repeat=1)
         for title, params, other, taken in (
             ("a page", {}, "read and sorted by Arrow", every),
             ("a sorted page", {"sort": "-cents"}, "read and sorted by Arrow", every),
@@ -158,17 +157,23 @@ def _data(folder: Path, side: int, rows: int) -> Iterator[Claim]:
                 """Ask a new explorer, because an explorer keeps what it has read."""
                 return _ask(Explorer(explorer.log, explorer.values), "table", name=name, **given)
 
-            took = seconds(first)
-            yield claim(f"{title} of {rows:,} rows", took, {other: taken}, unit="s", at_most=SERVER)
+            took = _processor(first)
+            yield claim(f"{title} of {rows:,} rows", took, {other: taken}, unit=unit, at_most=SERVER)
         yield _turned(explorer, name, rows, every)
 
 
 def _turned(explorer: Explorer, name: str, rows: int, sorted_by_arrow: float) -> Claim:
-    """Time the page after a sorted one, which was read together with it."""
-    _ask(explorer, "table", name=name, sort="-cents")
-    took = seconds(lambda: _ask(explorer, "table", name=name, sort="-cents", **{"from": "100"}))
+    """Time the page after a sorted one, whose rows are in order already and have to be fetched."""
+    times = []
+    for _ in range(3):
+        new = Explorer(explorer.log, explorer.values)
+        _ask(new, "table", name=name, sort="-cents")
+        start = time.process_time()
+        _ask(new, "table", name=name, sort="-cents", **{"from": "100"})
+        times.append(time.process_time() - start)
+    took = min(times)
     other = {"read and sorted by Arrow": sorted_by_arrow}
-    return claim(f"the next sorted page of {rows:,} rows", took, other, unit="s", at_most=SERVER)
+    return claim(f"the next sorted page of {rows:,} rows", took, other, unit="s of processor time", at_most=SERVER)
 
 
 def _page(folder: Path) -> Iterator[Claim]:

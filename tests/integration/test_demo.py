@@ -80,6 +80,24 @@ def test_a_number_of_the_report_is_traced_to_cells_of_a_csv_and_to_the_commit(
     assert "lines.csv" in story
 
 
+def test_rows_of_its_log_are_asked_about_without_spark(
+    demo: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql import SparkSession
+
+    def refused(_: object) -> None:
+        raise AssertionError("the explorer would start Spark")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refused)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    _, result = demo
+    with wh.open(result["log"], create=False) as log:
+        for cells in ("0,:", "7,3"):
+            assert {"customers", "orders", "lines"} <= set(log.backward("report", cells).reached)
+        assert log.forward("lines", "0,:").precise
+        assert log.backward("euros", "0,0").precise
+
+
 def test_without_spark_its_part_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)  # as if it were not installed
     found: dict[str, Any] = {}
@@ -116,7 +134,7 @@ def test_the_log_stays_and_can_be_asked(demo: tuple[Path, dict[str, Any]]) -> No
     asked = [WHENCE, "backward", "spots", "0,:", "--to", "thermal", "--log", result["log"], "--json"]
     answer = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)["answers"][0]
     assert answer["boxes"] == result["answers"][0]["boxes"]
-    with wh.open(out / "hotspot.whence") as log:
+    with wh.open(out / "demo.whence") as log:
         assert log.check().ok
 
 

@@ -241,9 +241,9 @@ def test_brushed_cells_show_their_lineage_in_every_array(visit: Open, log: Log) 
     tallies = dict(zip(page.locator(".chain b").all_inner_texts(), page.locator(".chain small").all_inner_texts(),
                        strict=True))  # fmt: skip
     assert tallies == {
-        "thermal": f"{back.count} cells in",
+        "thermal": f"{back.count} source cells",
         "smooth": "20 cells asked",
-        "peaks": f"{forth.count} cells out",
+        "peaks": f"{forth.count} cells reached",
     }
     page.locator(".chain a").first.click()
     opened.settle()

@@ -207,7 +207,14 @@ def test_graphs_are_saved_with_all_that_is_drawn(opened: Visit) -> None:
         page.get_by_role("button", name="SVG").click()
     document = ET.fromstring(Path(saved.value.path()).read_text(encoding="utf-8"))
     words = [each.text or "" for each in document.iter(f"{SVG}text")]
-    assert {"data, files", "activities", "failed", "was used", "time runs from left to right"} <= set(words)
+    assert {
+        "data (files, tables, arrays)",
+        "activities (programs, functions)",
+        "failed",
+        "input",
+        "output",
+        "time runs from left to right",
+    } <= set(words)
     labels = page.locator(".node").evaluate_all("nodes => nodes.map(each => each.getAttribute('aria-label'))")
     assert {label.split(",")[0] for label in labels} <= set(words)
     dashed = [each for each in document.iter(f"{SVG}rect") if each.get("stroke-dasharray")]
@@ -343,6 +350,49 @@ def test_what_is_recorded_meanwhile_is_there_after_a_reload(browser: Browser, tm
         opened.settle()
         assert page.locator("tbody th a").all_inner_texts() == ["later", "late"]
         opened.close()
+
+
+def test_a_picture_that_is_too_wide_has_a_map(browser: Browser, tmp_path: Path) -> None:
+    with wh.open(tmp_path / "a.whence") as log:
+        for number in range(16):
+            log.array(f"array {number:02}", (2,))
+            if number:
+                log.lineage(f"array {number:02}", f"array {number - 1:02}", "identity")
+        with serving(Explorer(log)) as url:
+            opened = Visit(browser, url)
+            page = opened.go()
+            stage, the_map = page.locator(".graph").bounding_box(), page.locator(".map").bounding_box()
+            assert stage is not None
+            assert the_map is not None
+            inside = (
+                "e => { const [a, b] = [e, document.querySelector('.graph')].map((each) =>"
+                " each.getBoundingClientRect()); return a.left >= b.left && a.right <= b.right; }"
+            )
+            first, last = (page.locator(f'.node[data-ids="array {number}"]') for number in ("00", "15"))
+            assert (first.evaluate(inside), last.evaluate(inside)) == (False, True)  # the latest is shown
+            page.mouse.click(the_map["x"] + 3, the_map["y"] + the_map["height"] / 2)
+            opened.settle()
+            assert (first.evaluate(inside), last.evaluate(inside)) == (True, False)
+            page.get_by_role("button", name="Fit").click()
+            opened.settle()
+            assert (first.evaluate(inside), last.evaluate(inside)) == (True, True)
+            assert page.locator(".map").count() == 0
+            opened.close()
+
+
+def test_a_chain_that_branches_has_arrows_only_where_data_went(browser: Browser, tmp_path: Path) -> None:
+    with wh.open(tmp_path / "a.whence") as log:
+        for name in "ABCD":
+            log.array(name, (4,))
+        for made, source in ("BA", "CB", "DB"):
+            log.lineage(made, source, "identity")
+        with serving(Explorer(log)) as url:
+            opened = Visit(browser, url)
+            page = opened.go(view="array", name="B", cells="0")
+            assert page.locator(".chain li").count() == 4
+            assert page.locator(".chain li.next").count() == 2  # A to B, and B to the first of C and D
+            assert page.locator(".chain .origin").all_inner_texts() == ["a source", "from A", "from B", "from B"]
+            opened.close()
 
 
 def test_names_of_any_length_stay_on_the_page(browser: Browser, tmp_path: Path) -> None:

@@ -191,6 +191,11 @@ def test_a_row_is_clicked_and_followed_through_the_pipeline(explorer: Explorer, 
         cells = shown.evaluate_all("all => all.map(tr => [...tr.cells].slice(1).map(cell => cell.innerText))")
         expected = [[str(cell) for cell in row] for row in made[1][1]["orders"]]
         assert sorted(cells) == sorted(expected)
+        page.get_by_role("link", name="Tell the story").click()
+        opened.settle()
+        assert page.locator("h1").inner_text() == "Where report row 1 came from"
+        page.go_back()
+        opened.settle()
         page.get_by_text("Through the pipeline").click()
         opened.settle()
         labels = page.locator(".node").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")

@@ -87,7 +87,7 @@ def test_early_versions_are_not_part_of_a_segment_without_expansion(graph: Graph
 def test_a_segment_prints_its_parts(first: Segment) -> None:
     assert str(first).splitlines() == [
         "Segment(6 entities, 2 activities, 1 agent, 9 edges)",
-        "  2 named, 1 on direct paths, 2 on similar ones, 1 sibling, 1 agent, 2 by expansion.",
+        "  2 asked for, 1 on paths between them, 2 on similar paths, 1 made beside them, 1 agent, 2 by expansion.",
         "  entity: dataset-v1, model-v1, solver-v1, model-v2, log-v2, weight-v2",
         "  activity: update-v2, train-v2",
         "  agent: Alice",

@@ -124,6 +124,28 @@ def test_without_sources_a_segment_is_all_that_led_there(graph: Graph) -> None:
         graph.segment("raw.csv@v1")
 
 
+def test_what_was_committed_and_nothing_else_is_a_source() -> None:
+    vertices: list[tuple[str, str, dict[str, object]]] = [
+        activity("commit-1", "git commit", 1), activity("run#2", "python run.py", 2),
+        version("a.csv", 1, 1), version("b.csv", 1, 1), version("other.csv", 1, 1), version("out.csv", 1, 1),
+        ("ada", "agent", {}),
+    ]  # fmt: skip
+    edges = [
+        *((f"{name}.csv@v1", "wasGeneratedBy", "commit-1") for name in ("a", "b", "other")),
+        ("run#2", "used", "a.csv@v1"), ("run#2", "used", "b.csv@v1"), ("out.csv@v1", "wasGeneratedBy", "run#2"),
+        ("commit-1", "wasAssociatedWith", "ada"),
+    ]  # fmt: skip
+    graph = Graph.build(vertices, edges)
+    found = graph.segment(dst="out.csv@v1")
+    assert sorted(found.by_rule["source"]) == ["a.csv@v1", "b.csv@v1"]
+    assert found.by_rule["origin"] == ["commit-1"]
+    assert set(found) == {"out.csv@v1", *graph.ancestors("out.csv@v1"), "ada"}  # not other.csv, of the same commit
+    assert ("a.csv@v1", "wasGeneratedBy", "commit-1") in found.edges
+    assert "1 that made the sources" in found.why
+    assert "commit-1" not in graph.segment(["a.csv@v1", "b.csv@v1"], "out.csv@v1")
+    assert set(found.adjust(exclude="wasAssociatedWith")) == set(found) - {"ada"}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_on_large_graphs_nothing_is_missing_without_sources(seed: int) -> None:
     graph = pd(3_000, seed=seed).graph()

@@ -412,3 +412,41 @@ def test_a_table_that_changed_is_read_again(tmp_path: Path) -> None:
         assert numbers(sort="-n", rows="3") == [2499, 2498, 2497]
         file.write_text("n\n7\n8\n")
         assert numbers(sort="-n", rows="3") == [8, 7]
+
+
+def test_the_chain_says_which_of_it_each_was_made_from(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "a.whence") as log:
+        for name in "ABCD":
+            log.array(name, (4,))
+        for made, source in ("BA", "CB", "DB"):  # C and D were both made from B
+            log.lineage(made, source, "identity")
+        chain = ask(Explorer(log), "array", name="B")["chain"]
+    found = {each["name"]: each["from"] for each in chain}
+    assert found == {"A": [], "B": ["A"], "C": ["B"], "D": ["B"]}
+    assert [each["name"] for each in chain][:2] == ["A", "B"]
+
+
+@pytest.mark.parametrize("sort", ["few", "-few", "value", "-value", ""])
+@pytest.mark.parametrize("where", ["", '{"few": "=3"}', '{"few": "=99"}'])
+def test_pages_of_a_parquet_file_are_those_of_pandas(tmp_path: Path, sort: str, where: str) -> None:
+    import pandas as pd
+
+    rows, random = 2_600, np.random.default_rng(1)
+    value = random.random(rows).round(2)
+    value[::50] = np.nan
+    frame = pd.DataFrame({"few": random.integers(0, 7, rows), "value": value, "text": [f"t{n}" for n in range(rows)]})
+    frame["value"] = frame["value"].astype("Float64").mask(np.isnan(value))
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=300)
+    if where:
+        frame = frame[frame["few"] == int(re.findall(r"\d+", where)[0])]
+    if sort:
+        frame = frame.sort_values(sort.strip("-"), ascending=sort[0] != "-", kind="stable", na_position="last")
+    with wh.open(tmp_path / "a.whence") as log:
+        with log.activity("export") as activity:
+            activity.generated(tmp_path / "t.parquet")
+        for start in (0, 950, 2_550, 5_000):  # 950: on both sides of a block's end
+            page = ask(Explorer(log), "table", name="t.parquet@v1", sort=sort, where=where, **{"from": str(start)})
+            wanted = frame.iloc[start : start + 100]
+            assert [row["number"] for row in page["rows"]] == wanted.index.tolist()
+            assert [row["cells"][2] for row in page["rows"]] == wanted["text"].tolist()
+            assert page["total"] == len(frame)

@@ -2,7 +2,7 @@
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { ask, useAnswer } from "./ask";
 import { drawArray, fitAll, plane, scales, type Box, type Layer, type Window } from "./heatmap";
-import { Facts, Superset, Waiting, save, useDark, useSize } from "./parts";
+import { Facts, Slow, Superset, Waiting, save, useDark, useSize } from "./parts";
 import { go, link, numberAt, place } from "./place";
 import { fitted, theme } from "./theme";
 import { count, counted, plain, short, sides, size as bytes, took, when } from "./words";
@@ -12,8 +12,10 @@ interface Member {
   kind: string;
   shape: number[];
   values: boolean;
+  /** Those of the chain that it was made from. */
+  from: string[];
 }
-interface ArrayFacts extends Omit<Member, "values"> {
+interface ArrayFacts extends Omit<Member, "values" | "from"> {
   created: string | null;
   by: string | null;
   note: string | null;
@@ -110,6 +112,9 @@ export function ArrayView() {
 function Chain({ facts, look, lineage }: { facts: ArrayFacts; look: string; lineage?: Lineage }) {
   const at = facts.chain.findIndex((each) => each.name === look);
   const step = (by: number) => facts.chain[at + by];
+  // An arrow says that one was made from the one beside it; in a chain that branches, words say from which.
+  const isNext = (index: number) => index > 0 && facts.chain[index]!.from.includes(facts.chain[index - 1]!.name);
+  const branches = facts.chain.some((each, index) => index > 0 && (!isNext(index) || each.from.length > 1));
   const list = useRef<HTMLOListElement>(null);
   useEffect(() => {
     const shown = list.current?.querySelector<HTMLElement>("[aria-current]");
@@ -119,12 +124,13 @@ function Chain({ facts, look, lineage }: { facts: ArrayFacts; look: string; line
     <nav class="chain" aria-label="Chain">
       <button type="button" aria-label="Earlier in the chain" disabled={!step(-1)} onClick={() => go({ look: step(-1)!.name, name: place.value.name ?? look, at: undefined })}>{"\u2190"}</button>
       <ol ref={list}>
-        {facts.chain.map((each) => (
-          <li key={each.name}>
+        {facts.chain.map((each, index) => (
+          <li key={each.name} class={isNext(index) ? "next" : undefined}>
             <a aria-current={each.name === look ? "true" : undefined} {...link({ look: each.name, name: place.value.name ?? look, at: undefined, x: undefined, y: undefined, k: undefined }, false)}>
               <Small member={each} lineage={lineage} />
               <b title={plain(each.name)}>{plain(each.name)}</b>
               <small><Tally name={each.name} lineage={lineage} otherwise={sides(each.shape)} /></small>
+              {branches ? <small class="origin" title={each.from.map(plain).join(", ")}>{each.from.length ? `from ${each.from.map(plain).join(", ")}` : "a source"}</small> : null}
             </a>
           </li>
         ))}
@@ -140,7 +146,7 @@ function Tally({ name, lineage, otherwise }: { name: string; lineage?: Lineage; 
   const back = lineage.backward.find((each) => each.name === name);
   const forth = lineage.forward.find((each) => each.name === name);
   if (!back && !forth) return <>{otherwise}</>;
-  return <>{back ? <span class="from">{counted(back.count, "cell")} in</span> : null}{forth ? <span class="to">{counted(forth.count, "cell")} out</span> : null}</>;
+  return <>{back ? <span class="from">{counted(back.count, "source cell")}</span> : null}{forth ? <span class="to">{counted(forth.count, "cell")} reached</span> : null}</>;
 }
 
 function Small({ member, lineage }: { member: Member; lineage?: Lineage }) {
@@ -273,6 +279,7 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         <canvas ref={canvas} role="img" aria-label={plain(`${facts.name}, ${sides(shape)}${facts.values ? "" : ", values not at hand"}`)} data-k={kx} data-ky={ky} data-x={view.x} data-y={view.y} />
         {rows && columns ? null : <p class="nothing">{plain(facts.name)} has no cells.</p>}
         {loading ? <span class="bar over" role="status" aria-label="Asking the log" /> : null}
+        {loading ? <p class="badge top"><Slow /></p> : null}
         {tiled ? <p class="badge">preview, in tiles of {sides(tiled.sides)} cells</p> : facts.values?.preview ? <p class="badge">preview</p> : null}
         {hover ? <div class="tip" style={{ left: `${Math.max(4, Math.min(hover.x + 14, size.width - (tiled ? 430 : 150)))}px`, top: `${hover.y + 14}px` }}><b>{plain(facts.name)}[{index(hover.row, hover.column)}]</b>{facts.values ? <span>{hover.value ?? "..."}</span> : null}</div> : null}
         <div class="tools" role="toolbar" aria-label="Array">

@@ -1,5 +1,6 @@
 // A graph that the server laid out: drawn on a canvas, with a button over each node so that keyboards reach it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Minimap } from "./minimap";
 import { save, saveAsPng, useDark, useSize } from "./parts";
 import { go, numberAt } from "./place";
 import { fitted, theme, type Theme } from "./theme";
@@ -33,12 +34,13 @@ export interface Picture {
   width: number;
   height: number;
 }
-interface View {
+export interface View {
   x: number;
   y: number;
   k: number;
 }
 
+const TOOLS = 40; // what the buttons below the picture cover
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif";
 
 function shape(pen: CanvasRenderingContext2D, node: GraphNode, grow: number): void {
@@ -156,14 +158,22 @@ export function Graph({ picture, label, words = THINGS, kept, chosen, marked, on
   const [local, setLocal] = useState<View | null>(null);
   const [over, setOver] = useState(-1);
   const dark = useDark();
+  const whole = useMemo<View>(() => {
+    const height = size.height - TOOLS;
+    const k = Math.min(size.width / (picture.width + 24), height / (picture.height + 24), 1.25);
+    return { k, x: (size.width - picture.width * k) / 2, y: (height - picture.height * k) / 2 };
+  }, [picture, size.width, size.height]);
   const fit = useMemo<View>(() => {
     if (!size.width) return { x: 0, y: 0, k: 1 };
     // A picture that is too wide to be read when it fits starts at its right end, where the latest results are.
-    const whole = Math.min(size.width / (picture.width + 24), size.height / (picture.height + 24), 1.25);
-    const k = Math.max(whole, size.width < 600 ? 0.85 : 0.72);
+    // The map beside it shows the rest.
+    const k = whole.k >= 0.78 ? whole.k : 0.95;
     const wide = picture.width * k;
-    return { x: wide <= size.width - 16 ? (size.width - wide) / 2 : size.width - wide - 16, y: Math.max(12, (size.height - picture.height * k) / 2), k };
-  }, [picture, size.width, size.height]);
+    const spare = size.height - TOOLS - picture.height * k;
+    const last = picture.nodes.reduce((best, node) => (best && best.x >= node.x ? best : node), picture.nodes[0])?.y ?? 0;
+    const y = spare >= 24 ? spare / 2 : Math.min(12, Math.max(spare - 12, (size.height - TOOLS) / 2 - last * k));
+    return { x: wide <= size.width - 16 ? (size.width - wide) / 2 : size.width - wide - 16, y, k };
+  }, [picture, whole]);
   // The place holds the point of the picture in the middle, so that it means the same in a window of another size.
   const [scale, middle, level] = [numberAt("k"), numberAt("x") ?? 0, numberAt("y") ?? 0];
   const given = useMemo<View | null>(() => (kept && scale !== undefined && scale > 0 && size.width ? { k: scale, x: size.width / 2 - middle * scale, y: size.height / 2 - level * scale } : null), [kept, scale, middle, level, size.width, size.height]);
@@ -244,10 +254,11 @@ export function Graph({ picture, label, words = THINGS, kept, chosen, marked, on
           />
         ))}
       </div>
+      {size.width ? <Minimap picture={picture} size={size} now={now} onMove={(x, y) => setView({ k: now.k, x: size.width / 2 - x * now.k, y: size.height / 2 - y * now.k })} /> : null}
       <div class="tools" role="toolbar" aria-label="Picture">
         <button type="button" aria-label="Zoom in" onClick={() => zoom(1.3)}>+</button>
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.3)}>{"\u2212"}</button>
-        <button type="button" onClick={() => setView(null)}>Fit</button>
+        <button type="button" onClick={() => setView(whole.k === fit.k ? null : whole)}>Fit</button>
         <button type="button" onClick={() => save("whence.svg", "image/svg+xml", svgOf(picture, theme(box.current!), words))}>SVG</button>
         <button type="button" onClick={() => void saveAsPng("whence.png", svgOf(picture, theme(box.current!), words))}>PNG</button>
       </div>
@@ -265,12 +276,16 @@ export interface Words {
   act: string;
   used?: string;
   made?: string;
+  derived?: string;
   time?: string;
 }
-export const THINGS: Words = { data: "data, files", act: "activities", used: "was used", made: "was made", time: "time runs from left to right" };
+export const THINGS: Words = { data: "data (files, tables, arrays)", act: "activities (programs, functions)", used: "input", made: "output", derived: "derived from", time: "time runs from left to right" };
 export const OPERATORS: Words = { data: "tables", act: "operators" };
 
-const lookOf = (node: GraphNode, colours: Theme): [string, string] => (node.failed ? [colours.bad, colours.badLine] : node.kind === "entity" ? [colours.data, colours.dataLine] : node.kind === "activity" ? [colours.act, colours.actLine] : [colours.card, colours.actLine]);
+/** Whether a line is neither an input nor an output. */
+const isOther = (line: GraphLine): boolean => line.relation !== "used" && line.relation !== "wasGeneratedBy";
+
+export const lookOf = (node: GraphNode, colours: Theme): [string, string] => (node.failed ? [colours.bad, colours.badLine] : node.kind === "entity" ? [colours.data, colours.dataLine] : node.kind === "activity" ? [colours.act, colours.actLine] : [colours.card, colours.actLine]);
 const lineOf = (line: GraphLine, colours: Theme): string => (line.relation === "used" ? colours.used : line.relation === "wasGeneratedBy" ? colours.made : colours.faint);
 
 /** Where the words beside a line stand. */
@@ -278,7 +293,7 @@ function beside(line: GraphLine): [number, number] | null {
   const p = line.points;
   if (!line.label || p.length < 8) return null;
   const mid = Math.floor(p.length / 4) * 2;
-  return [(p[0]! + p[p.length - 2]!) / 2, p.length === 8 ? (p[1]! + p[7]!) / 2 - 6 : p[mid + 1]! - 6];
+  return [(p[0]! + p[p.length - 2]!) / 2, p.length === 8 ? Math.min(p[1]!, p[7]!, (p[1]! + p[7]!) / 2 - 2) - 5 : p[mid + 1]! - 6];
 }
 
 /** The same picture as a file, with its legend below. */
@@ -310,20 +325,21 @@ export function svgOf(picture: Picture, colours: Theme, words: Words): string {
   told(shape(colours.data, colours.dataLine, 7), words.data);
   told(shape(colours.act, colours.actLine, 3), words.act);
   if (picture.nodes.some((node) => node.failed)) told(shape(colours.bad, colours.badLine, 3, ' stroke-dasharray="5 3"'), "failed");
-  for (const [said, colour] of [[words.used, colours.used], [words.made, colours.made]] as const) if (said) told(`<path d="M${x},${y} h22" stroke="${colour}" stroke-width="2"/>`, said);
+  for (const [said, colour] of [[words.used, colours.used], [words.made, colours.made], [picture.lines.some(isOther) ? words.derived : undefined, colours.faint]] as const) if (said) told(`<path d="M${x},${y} h22" stroke="${colour}" stroke-width="2"/>`, said);
   if (words.time) told("", words.time);
   const [width, height] = [Math.max(picture.width, x), picture.height + 36];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT.replace(/'/g, "")}" font-size="12.5" fill="${colours.ink}"><rect width="100%" height="100%" fill="${colours.card}"/>${parts.join("")}</svg>`;
 }
 
-export function Legend({ failed, words = THINGS }: { failed: boolean; words?: Words }) {
+export function Legend({ picture, words = THINGS }: { picture?: Picture; words?: Words }) {
   return (
     <ul class="legend" aria-label="Legend">
       <li><i class="k data" />{words.data}</li>
       <li><i class="k act" />{words.act}</li>
-      {failed ? <li><i class="k bad" />failed</li> : null}
+      {picture?.nodes.some((node) => node.failed) ? <li><i class="k bad" />failed</li> : null}
       {words.used ? <li><i class="k used" />{words.used}</li> : null}
       {words.made ? <li><i class="k made" />{words.made}</li> : null}
+      {words.derived && picture?.lines.some(isOther) ? <li><i class="k derived" />{words.derived}</li> : null}
       {words.time ? <li class="time">{words.time}</li> : null}
     </ul>
   );

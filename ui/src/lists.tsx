@@ -23,7 +23,7 @@ export function Chooser({ kind }: { kind: "array" | "table" }) {
         {found?.found.length ? (
           <div class="grid"><table>
             <thead><tr><th scope="col">name</th>{kind === "array" ? <th scope="col">shape</th> : null}<th scope="col">made</th><th scope="col" class="by">by</th></tr></thead>
-            <tbody>{found.found.map((each) => <tr key={each.name}><th scope="row"><a {...link({ view: kind, name: each.name })}>{plain(each.name)}</a>{each.values ? <span class="tag">values</span> : null}</th>{kind === "array" ? <td>{sides(each.shape)}</td> : null}<td>{when(each.created)}</td><td class="by">{plain(each.by ?? "")}</td></tr>)}</tbody>
+            <tbody>{found.found.map((each) => <tr key={each.name}><th scope="row"><a {...link({ view: kind, name: each.name })}>{plain(each.name)}</a>{kind === "array" && each.values ? <span class="tag">values</span> : null}</th>{kind === "array" ? <td>{sides(each.shape)}</td> : null}<td>{when(each.created)}</td><td class="by">{plain(each.by ?? "")}</td></tr>)}</tbody>
           </table></div>
         ) : <Empty title={`No ${kind}s`}>{text ? "None is called so." : kind === "array" ? "log.track records the arrays that a function takes and gives." : "Files that end in .parquet or .csv, and outputs of pipelines, are shown here."}</Empty>}
         {found && found.count > found.found.length ? <p class="faint">The last {count(found.found.length)} of {count(found.count)}; a part of its name finds any other.</p> : null}
@@ -100,7 +100,7 @@ export function StoryView() {
               <a {...link({ view: "array", name: here.name, cells: here.cells })}>Look at the cells</a>
             </div>
             <ol class="sentences">{found.sentences.map((each, at) => <li key={at}>{coded(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
-            <figure class="way" tabIndex={0} role="region" aria-label="Picture of the way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure>
+            <figure class="way" tabIndex={0} role="region" aria-label="Picture of the way"><img alt="The way, as a picture" style={{ minWidth: `${0.75 * Number(/width="(\d+)"/.exec(found.svg)?.[1] ?? 0)}px` }} src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure>
             {found.endings.map((each) => <p key={each} class="faint">{plain(each)}</p>)}
             <div class="row">
               <button type="button" onClick={() => save("story.html", "text/html", found.html)}>HTML</button>

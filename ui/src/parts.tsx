@@ -7,8 +7,18 @@ import { plain } from "./words";
 
 export function Waiting({ asked, children }: { asked: Asked<unknown>; children?: ComponentChildren }) {
   if (asked.error) return <Failure text={asked.error} />;
-  if (!asked.data) return <div class="wait" role="status"><span class="bar" /><span>Asking the log ...</span></div>;
+  if (!asked.data) return <div class="wait" role="status"><span class="bar" /><span>Asking the log ...</span><Slow /></div>;
   return <>{asked.loading ? <span class="bar over" role="status" aria-label="Asking the log" /> : null}{children}</>;
+}
+
+/** What is said when an answer takes longer than most. */
+export function Slow() {
+  const [late, set] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => set(true), 2500);
+    return () => clearTimeout(timer);
+  }, []);
+  return late ? <span class="late">This takes longer: lineage that is not stored is computed from the sources, by Spark if need be. <code>materialize()</code> stores the lineage of a pipeline.</span> : null;
 }
 
 export function Failure({ text }: { text: string }) {

@@ -84,7 +84,7 @@ export function PipelineView() {
             {found?.picture ? <Graph kept words={OPERATORS} picture={found.picture} label="Operators" marked={marked} chosen={(each) => each === node} onChoose={(each) => go({ step: found.picture!.nodes.indexOf(each) })} /> : <Empty title="No plan">The log has no plan of this pipeline.</Empty>}
           </Waiting>
         </div>
-        <footer class="under"><Legend failed={false} words={OPERATORS} /><p>Rows run from the sources on the left to the output on the right. {counts.loading ? <span role="status">Counting rows ...</span> : found?.counted ? "Numbers beside lines are rows." : ""}</p></footer>
+        <footer class="under"><Legend words={OPERATORS} /><p>Rows run from the sources on the left to the output on the right. {counts.loading ? <span role="status">Counting rows ...</span> : found?.counted ? "Numbers beside lines are rows." : ""}</p></footer>
       </section>
       <aside class="side" aria-label="Details">
         {node ? <div class="card"><p class="kind">operator</p><h2>{plain(node.label)}</h2><p class="code">{plain(node.title)}</p>{operator?.asked ? <><h3>{found?.row ? "The row came from rows with" : "A row comes from rows with"}</h3><p class="code">{plain(operator.asked)}</p><Results asked={operator.asked} operators={found!.operators!} /></> : null}{operator && found ? <Rows operator={operator} counted={found.counted} /> : null}{operator?.kept ? <p class="note">{plain(operator.kept)}</p> : null}</div> : null}
@@ -93,7 +93,7 @@ export function PipelineView() {
             <p class="kind">pipeline</p>
             <h2>{plain(found.name)}</h2>
             {found.output ? <div class="row"><a class="main" {...link({ view: "table", name: found.output })}>Open the output</a>{found.activity ? <a {...link({ id: found.activity })}>{plain(found.activity)}</a> : null}</div> : null}
-            <Facts of={[["runs", String(found.runs.length)], ["last", when(found.runs.at(-1)?.created)], ["took", seconds(found.started, found.ended)], ["rows out", found.rows === null ? "" : String(found.rows)], ["saved", found.saved.length ? found.saved.map((each) => (each.place[0] === -1 ? "the output" : `${each.rows ?? "some"} rows before the end`)).join(", ") : "nothing"], ["recomputed", found.recomputed ? `${counted(found.recomputed, "result")} by DuckDB when asked` : ""], ["not saved", found.reason ?? ""]]} />
+            <Facts of={[["runs", count(found.runs.length)], ["last", when(found.runs.at(-1)?.created)], ["took", seconds(found.started, found.ended)], ["rows out", found.rows === null ? "" : count(found.rows)], ["saved", found.saved.length ? found.saved.map((each) => (each.place[0] === -1 ? "the output" : `${each.rows === null ? "rows" : counted(each.rows, "row")} of an operator before it`)).reverse().join("; ") : "nothing"], ["recomputed", found.recomputed ? `${counted(found.recomputed, "result")} by DuckDB when asked` : ""], ["other results", found.reason ? `not saved: ${found.reason}` : ""]]} />
             {found.failures.map((each) => <p key={each} class="note bad">{plain(each)}</p>)}
             <Columns columns={found.columns} over={column?.name ?? ""} onOver={setOver} />
           </div>

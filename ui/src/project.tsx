@@ -74,7 +74,7 @@ export function Project({ summary }: { summary: Summary }) {
           </Waiting>
         </div>
         <footer class="under">
-          <Legend failed={!!picture?.nodes.some((node) => node.failed)} />
+          <Legend picture={picture} />
           <p>{plain((between ? segment.data?.why : drawn.data?.how) ?? "")}</p>
         </footer>
       </section>
@@ -127,10 +127,10 @@ function Between({ summary, found }: { summary: Summary; found?: Segment }) {
   return (
     <form class="between" aria-label="Segment" onSubmit={(event) => event.preventDefault()}>
       <p><b>{src.length ? src.map(plain).join(", ") : "all that it came from"}</b> <span aria-hidden="true">{"\u2192"}</span><span class="sr">to</span> <b>{dst.map(plain).join(", ")}</b>{found ? <em>{counted(found.count, "vertex", "vertices")}</em> : null}<button type="button" class="plain" onClick={() => go({ src: undefined, dst: undefined, expand: undefined, inputs: undefined, without: undefined, not_by: undefined })}>Back to the overview</button></p>
-      <label>expand by <input type="range" min="0" max="6" value={here.expand ?? "0"} onInput={(event) => go({ expand: event.currentTarget.value === "0" ? undefined : event.currentTarget.value }, { replace: true })} /><output>{counted(Number(here.expand ?? 0), "activity", "activities")}</output></label>
-      <label class="tick"><input type="checkbox" checked={here.inputs === "1"} onChange={(event) => go({ inputs: event.currentTarget.checked ? "1" : undefined })} />all inputs{found?.left_out.length ? ` (${found.left_out.length} left out)` : ""}</label>
+      <label title="Also what lies so many activities further back">expand by <input type="range" min="0" max="6" value={here.expand ?? "0"} onInput={(event) => go({ expand: event.currentTarget.value === "0" ? undefined : event.currentTarget.value }, { replace: true })} /><output>{counted(Number(here.expand ?? 0), "activity", "activities")}</output></label>
+      <label class="tick" title="Also the inputs of these activities that are on no path between the two, such as code"><input type="checkbox" checked={here.inputs === "1"} onChange={(event) => go({ inputs: event.currentTarget.checked ? "1" : undefined })} />all inputs{found?.left_out.length ? ` (${found.left_out.length} left out)` : ""}</label>
       <span>follow</span>
-      {(["wasDerivedFrom", "wasAttributedTo"] as const).map((name) => <label key={name} class="tick"><input type="checkbox" checked={!without.has(name)} onChange={() => out(name)} />{name === "wasDerivedFrom" ? "derivations" : "attributions"}</label>)}
+      {(["wasDerivedFrom", "wasAttributedTo"] as const).map((name) => <label key={name} class="tick" title={name === "wasDerivedFrom" ? "Lines from data to the data that they were derived from" : "Lines from data to the people who made them"}><input type="checkbox" checked={!without.has(name)} onChange={() => out(name)} />{name === "wasDerivedFrom" ? "derivations" : "attributions"}</label>)}
       {summary.people.length > 1 ? (
         <label>leave out what was done by <select value={namesAt("not_by")[0] ?? ""} onChange={(event) => go({ not_by: event.currentTarget.value ? JSON.stringify([event.currentTarget.value]) : undefined })}><option value="">nobody</option>{summary.people.map((each) => <option key={each} value={each}>{plain(each)}</option>)}</select></label>
       ) : null}

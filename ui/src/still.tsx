@@ -23,7 +23,7 @@ export function Still({ thing }: { thing: StillThing }) {
       {thing.picture ? (
         <>
           <div class="canvas" style={{ height: `${Math.min(520, thing.picture.height + 60)}px` }}><Graph picture={thing.picture} label="Graph" chosen={() => false} onChoose={() => undefined} /></div>
-          <Legend failed={thing.picture.nodes.some((node) => node.failed)} />
+          <Legend picture={thing.picture} />
         </>
       ) : null}
       {thing.cells ? <div class="stills">{thing.cells.map((each) => <Cells key={each.name} cells={each} />)}</div> : null}

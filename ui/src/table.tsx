@@ -109,6 +109,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
   const row = page?.rows.find((each) => String(each.number) === here.row);
   const cells = row ? page!.columns.map((column, at): [string, Value] => [column.name, row.cells[at]!]) : [];
   const found = asked.data;
+  const asking = page && here.column ? page.columns.findIndex((column) => column.name === here.column) : -1;
   return (
     <div class="card">
       <p class="kind">{here.column ? "cell" : "row"}</p>
@@ -129,7 +130,10 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
               {found.sources.map((source) => <SourceRows key={source.name} source={source} way={here.way === "forward" ? "to" : "from"} />)}
               {found.notes?.map((each) => <p key={each} class="note">{plain(each)}</p>)}
               {found.sources.length ? null : <p class="faint">Nothing.</p>}
-              <button type="button" onClick={() => save("rows.json", "application/json", JSON.stringify(found, null, 1))}>JSON</button>
+              <div class="row">
+                <a class="main" {...link({ view: "story", name: here.name, cells: `${here.row},${asking < 0 ? ":" : asking}`, way: here.way })}>Tell the story</a>
+                <button type="button" onClick={() => save("rows.json", "application/json", JSON.stringify(found, null, 1))}>JSON</button>
+              </div>
             </>
           ) : <p class="note">{plain(found.reason ?? "")}</p>
         ) : null}

@@ -5,6 +5,7 @@ export interface Theme {
   line: string;
   paper: string;
   card: string;
+  sunk: string;
   data: string;
   dataLine: string;
   act: string;
@@ -21,7 +22,7 @@ export interface Theme {
   lost: string;
 }
 
-const NAMES = ["ink", "faint", "line", "paper", "card", "data", "dataLine", "act", "actLine", "bad", "badLine", "from", "to", "used", "made", "focus", "low", "high", "lost"] as const;
+const NAMES = ["ink", "faint", "line", "paper", "card", "sunk", "data", "dataLine", "act", "actLine", "bad", "badLine", "from", "to", "used", "made", "focus", "low", "high", "lost"] as const;
 
 export function theme(element: Element): Theme {
   const style = getComputedStyle(element);

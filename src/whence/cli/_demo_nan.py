@@ -15,7 +15,6 @@ from whence.cli._ask import spelled
 from whence.words import counted
 
 Floats = NDArray[np.float64]
-LOG_NAME = "sensors.whence"
 DAYS, HOURS, SENSORS = 14, 24, 6
 BROKEN = (200, 4)
 
@@ -53,16 +52,18 @@ class Traced:
         }
 
 
-def run(out: Path) -> Traced:
-    """Write the file, run the program, ask the log, and check the answer."""
-    path = write(out / "sensors.csv")
-    with wh.open(out / LOG_NAME) as log:
+def run(where: Path, values: Path) -> Traced:
+    """Write the file, run the program, ask the log, and check the answer; save the values for the explorer."""
+    path = write(where.parent / "sensors.csv")
+    with wh.open(where) as log:
         tracked = log.track(daily)
-        with log.activity("report"):
+        with log.activity("read sensors.csv"):
             readings = np.loadtxt(path, delimiter=",")
             report = tracked(readings)
         [taken], [given] = tracked.last.inputs, tracked.last.outputs
         spoiled = np.isnan(report)
+        np.save(values / f"{taken}.npy", readings)
+        np.save(values / f"{given}.npy", report)
         found = log.backward(given, spoiled, to=taken)
         files = sorted(log.backward(given, spoiled))
     [hole] = [tuple(cell) for cell in np.argwhere(spoiled).tolist()]
@@ -70,7 +71,7 @@ def run(out: Path) -> Traced:
     lines = path.read_text(encoding="utf-8").splitlines()
     texts = [lines[line].split(",")[field] for line, field in cells]
     agrees = bool(np.array_equal(found.mask(), spoils(readings, hole)))
-    return Traced(out / LOG_NAME, path, files, hole, found, cells, texts, agrees)
+    return Traced(where, path, files, hole, found, cells, texts, agrees)
 
 
 def write(path: Path) -> Path:

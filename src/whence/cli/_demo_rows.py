@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
 
 T = TypeVar("T")
-LOG_NAME = "shop.whence"
 STORY = "story.html"
 SHOWN_ROWS = 5
 SMALL = {
@@ -84,8 +83,9 @@ class Shop:
         }
 
 
-def run(out: Path) -> Shop:
+def run(where: Path) -> Shop:
     """Create the shop, run the report, ask the log, and check the answers."""
+    out = where.parent
     import whence as wh
     from whence.spark.sessions.command import session
     from whence.spark.sessions.scripts import load
@@ -99,7 +99,7 @@ def run(out: Path) -> Shop:
     script.write_text(_shop.REPORT, encoding="utf-8")
     commit = _committed(out / "shop")
     every = _shop.joined(made)
-    with waiting("Spark runs a report and is asked about it"), session(SMALL) as spark, wh.open(out / LOG_NAME) as log:
+    with waiting("Spark runs a report and is asked about it"), session(SMALL) as spark, wh.open(where) as log:
         loaded = load(spark, script, {name: str(path) for name, path in paths.items()})
         pipeline = log.pipeline(loaded.df, "report")
         rows = pipeline.run().orderBy("city", "month").collect()
@@ -110,9 +110,10 @@ def run(out: Path) -> Shop:
             log.import_(f"git:{out / 'shop'}")
         across, story = _across(log, pipeline, every, asked, made, out / STORY)
         plan = str(pipeline.explain())
+        pipeline.materialize()  # whoever opens the log later needs no Spark to ask about rows
     shown = [tuple(row) for row in rows[:SHOWN_ROWS]]
     answers = [*back, forth, across]
-    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, answers, story, commit)
+    return Shop(where, script, paths, plan, shown, len(rows), asked, customer, precise, answers, story, commit)
 
 
 def _committed(directory: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from whence.log import Log
     from whence.selection import Selection
 
-LOG_NAME = "hotspot.whence"
-SHOP = "shop.whence"
+LOG_NAME = "demo.whence"
 VALUES = "values"  # the directory of the arrays for the explorer; the log has no values
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
 DATASETS = ("thermal", "smooth", "spots", "overview")
+OTHERS = (  # what the parts about files and rows record
+    "sensors", "sensors.csv", "daily", "report", "customers", "orders", "lines", "cents", "euros",
+    "shop/customers.parquet", "shop/orders.parquet", "shop/lines.csv", "shop/report.sql",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class Answer:
     type=click.Choice(["arrays", "rows"]),
     help="Run one part: cells of arrays, or rows of a Spark pipeline. Default: both.",
 )
-@click.option("--open", "open_", is_flag=True, help="Then show the image, its spots and their lineage in a browser.")
+@click.option("--open", "open_", is_flag=True, help="Then show the log of all this in a browser.")
 @json_option
 def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
     """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
@@ -109,7 +113,7 @@ def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
         click.echo("the log and the brute force disagree: this is a bug in whence, please report it", err=True)
         raise SystemExit(1)
     if open_:
-        _show(out / (SHOP if only == "rows" else LOG_NAME), out)
+        _show(out / LOG_NAME, out)
 
 
 def _show(log: Path, out: Path) -> None:
@@ -136,7 +140,7 @@ def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     for name, array in {"thermal": image, **arrays}.items():
         np.save(out / VALUES / f"{name}.npy", array)
     picture = draw(image, arrays, answers[0], seen, out / "hotspot.png")
-    traced = _demo_nan.run(out)
+    traced = _demo_nan.run(out / LOG_NAME, out / VALUES)
     found |= {
         "log": str(out / LOG_NAME),
         "picture": str(picture),
@@ -156,7 +160,7 @@ def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: boo
     from whence.cli import _demo_rows
 
     try:
-        shop = _demo_rows.run(out)
+        shop = _demo_rows.run(out / LOG_NAME)
     except MissingExtra as error:
         if required:
             raise
@@ -172,13 +176,13 @@ def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: boo
 
 
 def forget(log: Log) -> None:
-    """Delete what an earlier demo recorded; raise Redefined if the log has anything else."""
+    """Delete the arrays that an earlier demo recorded; raise Redefined if the log has anything else."""
     there = [dataset.name for dataset in log.datasets()]
-    if strangers := set(there) - set(DATASETS):
+    if strangers := {name for name in there if re.split("[@#]", name)[0] not in {*DATASETS, *OTHERS}}:
         raise Redefined(
             f"{log.where} holds {sorted(strangers)[0]!r}, which the demo did not write: choose another --out"
         )
-    for name in there:
+    for name in set(there) & set(DATASETS):
         log.delete(name, force=True)
     log.collect()
 
@@ -187,6 +191,7 @@ def compute(log: Log, image: Floats) -> dict[str, Floats]:
     """Run the program with its three functions tracked."""
     from whence.cli import _hotspot
 
+    log.array("thermal", image)  # a source: nobody will ask how it was made
     smooth = log.track(_hotspot.smooth)(image)
     return {
         "smooth": smooth,

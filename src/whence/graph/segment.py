@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 EdgeRows = NDArray[np.int64]
 _SHOWN = 12  # printed vertices of each kind
 _NAMED = 4  # printed inputs that are left out
-RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded", "input")
+RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "origin", "expanded", "input")
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query: sources, destinations, and the properties to match on similar paths."""
+    """A query: sources, destinations, and the properties to match on similar paths.
+
+    With `all_sources`, nobody named sources: the segment also has what made them without inputs, such as commits.
+    """
 
     graph: Graph
     sources: Numbers
     destinations: Numbers
     match: object = None
+    all_sources: bool = False
 
     @classmethod
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
@@ -55,7 +59,7 @@ class Query:
             ends.insert(0, _origins(graph, ends[0]))
         if match is not None:
             matched(match)
-        return cls(graph, ends[0], ends[1], match)
+        return cls(graph, ends[0], ends[1], match, src is None)
 
     @property
     def named(self) -> Numbers:
@@ -239,13 +243,17 @@ def _paths_inside(query: Query, vertices: Numbers, rows: EdgeRows) -> tuple[Mask
 
 
 def _origins(graph: Graph, destinations: Numbers) -> Numbers:
-    """The sources of these entities: ancestors without ancestors, or the given ones if there are none."""
+    """The sources of these entities: ancestors that came from no entity, or the given ones if there are none.
+
+    What an activity without inputs made, such as a commit, is a source.
+    """
     reached = graph.ancestry.reach(destinations, True).astype(np.bool_) & (graph.kinds == ENTITY)
     table = graph.edge_table
-    made = np.isin(table.relation, (GENERATED, *graph.derivations))
+    has_inputs = mask_of(graph, table.source[table.relation == USED])
+    made = np.isin(table.relation, graph.derivations) | ((table.relation == GENERATED) & has_inputs[table.target])
     reached[table.source[made]] = False
     found = numbers_in(reached)
-    return found if len(found) else destinations  # activities made them without inputs
+    return found if len(found) else destinations  # they came from each other
 
 
 def subgraph(graph: Graph, numbers: Numbers) -> Segment:
@@ -277,7 +285,11 @@ def _complete(
     core = on_path | named
     made_on_path = (relation == GENERATED) & on_path[target]
     sibling = mask_of(graph, source[made_on_path]) & ~core
-    answers = core | sibling
+    origin = np.zeros_like(core)
+    if query.all_sources:
+        origin[target[(relation == GENERATED) & mask_of(graph, query.sources)[source]]] = True
+    origin &= ~core
+    answers = core | sibling | origin
     agent = mask_of(graph, target[((relation == ASSOCIATED) | (relation == ATTRIBUTED)) & answers[source]]) & ~answers
     whole = answers | agent
     inside = whole[source] & whole[target]
@@ -285,10 +297,16 @@ def _complete(
         "source": query.sources, "destination": query.destinations, "direct": numbers_in(direct & ~named),
         "similar": numbers_in(similar & ~direct & ~named), "sibling": numbers_in(sibling), "agent": numbers_in(agent),
     }  # fmt: skip
-    texts = {"direct": "on direct paths", "similar": "on similar ones"}
+    texts = {"direct": "on paths between them", "similar": "on similar paths"}
     counts = [f"{len(rules[name]):,} {text}" for name, text in texts.items() if len(rules[name])]
-    counts += [counted(len(rules[name]), name) for name in ("sibling", "agent") if len(rules[name])]
-    why = f"{', '.join([f'{len(query.named):,} named', *counts])}."
+    if sibling.any():
+        counts.append(f"{len(rules['sibling']):,} made beside them")
+    if agent.any():
+        counts.append(counted(len(rules["agent"]), "agent"))
+    if origin.any():
+        rules["origin"] = numbers_in(origin)
+        counts.append(f"{len(rules['origin']):,} that made the sources")
+    why = f"{', '.join([f'{len(query.named):,} asked for', *counts])}."
     return Segment(graph, query, numbers_in(whole), rows[inside], rules, why, base, chosen)
 
 

@@ -17,6 +17,7 @@ from whence.store.answers import Step
 from whence.words import counted, one_line
 
 MOST = 60  # drawn steps
+READABLE = 0.75  # of its size, to which a page may shrink a picture
 SIDE = 96  # largest side of a picture of cells, in pixels
 _LINE, _LETTER, _PAD = 16, 6.6, 8  # pixels
 _DOUBT = "#A61E1E"
@@ -47,7 +48,8 @@ def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -
         width, height = max(width, round(_LETTER * len(said)) + 2 * _PAD), height + _LINE + _PAD
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        f'style="min-width:{round(READABLE * width)}px;max-width:100%;height:auto" '
+        'font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="#FFFFFF"/>',
     ]
     for (pair, exact), route in zip(pairs.items(), layout.routes, strict=True):

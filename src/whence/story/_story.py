@@ -131,7 +131,8 @@ class Story:
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{_html(each)}</li>" for each in self.sentences())
         ends = "".join(f"<p>{_code(each)}</p>" for each in self.endings())
-        return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
+        picture = f'<div class="picture" style="overflow-x:auto">{self.to_svg()}</div>'
+        return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{picture}\n{ends}"
 
     def to_html(self) -> str:
         """Return the story as an HTML document without scripts or external files."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whence.store.records import Dataset
 
 _FITS = re.compile(r"\b(re)?(train|fit)", re.IGNORECASE)
+_COMMAND = re.compile(r"`([^`<]*)`")  # in text that is escaped
 COLUMNS = ("what", "kind", "how much", "do", "exact")
 
 
@@ -79,7 +80,7 @@ class Erasure:
         return not self.reasons
 
     def _said(self) -> list[str]:
-        people = [f"ask: {listed(self.around.people, 20)}"] if self.around.people else []
+        people = [f"People to ask: {listed(self.around.people, 20)}"] if self.around.people else []
         return [*people, *(f"not exact: {each}" for each in self.reasons), *(
             f"note: {each}" for each in self.notes if each not in self.reasons
         )]  # fmt: skip
@@ -92,6 +93,7 @@ class Erasure:
 
     def _repr_html_(self) -> str:
         shown = as_html(COLUMNS, [each.row() for each in self.items], len(self.items), "nothing")
+        shown = _COMMAND.sub(r"<code>\1</code>", shown)
         return f"<h3>{escape(self.title)}</h3>\n{shown}\n" + "".join(f"<p>{escape(each)}</p>" for each in self._said())
 
     def to_html(self) -> str:

@@ -38,17 +38,23 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
             {"input": each.input, "tuples": each.tuples, "boxes": each.boxes, "size": each.size}
             for each in described.derived_from
         ],
-        "chain": [_member(explorer, each) for each in chain],
+        "chain": _members(explorer, chain),
         "values": values, "unread": unread,
     }  # fmt: skip
 
 
-def _member(explorer: Explorer, name: str) -> dict[str, Any]:
-    dataset = explorer.log.show(name).dataset
-    return {
-        "name": name, "kind": dataset.kind, "shape": list(dataset.shape),
-        "values": dataset.name in explorer.values.files or dataset.name in previews.names(explorer),
-    }  # fmt: skip
+def _members(explorer: Explorer, chain: list[str]) -> list[dict[str, Any]]:
+    """Describe the datasets of a chain: shape, whether values are available, and which of them each was made from."""
+    shown = [explorer.log.show(name) for name in chain]
+    named = {each.dataset.name: name for each, name in zip(shown, chain, strict=True)}
+    return [
+        {
+            "name": name, "kind": each.dataset.kind, "shape": list(each.dataset.shape),
+            "values": each.dataset.name in explorer.values.files or each.dataset.name in previews.names(explorer),
+            "from": sorted({named[own.input] for own in each.derived_from if own.input in named}, key=chain.index),
+        }
+        for name, each in zip(chain, shown, strict=True)
+    ]  # fmt: skip
 
 
 def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, Any] | None:

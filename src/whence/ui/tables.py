@@ -117,6 +117,9 @@ def _source_of(place: TableFiles) -> tuple[str, list[Any]]:
         return f"SELECT *, row_number() OVER () - 1 AS {NUMBER} FROM {place.reader}(?)", files
     if not place.is_traced:
         return "SELECT * FROM read_parquet(?, file_row_number = true)", files
+    if place.starts == (0,):
+        named = ", ".join(f"{_quoted(held)} AS {_quoted(name)}" for name, held in place.columns)
+        return f"SELECT {named}, {NUMBER} FROM read_parquet(?, file_row_number = true)", files
     named = ", ".join(f"{_quoted(held)} AS {_quoted(name)}" for name, held in place.columns)
     number = f"{NUMBER} + list_extract(?::BIGINT[], list_position(?::VARCHAR[], filename)) AS {NUMBER}"
     source = "read_parquet(?, file_row_number = true, filename = true)"
@@ -132,9 +135,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     names = [name for name, _ in held.columns()]
     where, given = _where(params, names)
     order = _order(params, names)
-    blocks = range(start // BLOCK, (start + count - 1) // BLOCK + 1)
-    found = [row for block in blocks for row in held.block(block, where, given, order)]
-    page = found[start - blocks[0] * BLOCK :][:count]
+    page = held.page(start, count, where, given, order)
     run = _run(explorer, name_of)
     return {
         "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in held.columns()],
@@ -166,10 +167,23 @@ class Held:
         ((total,),) = self._asked(f"SELECT count(*) FROM ({self._source}) {where}", [*self._files, *given])
         return int(total)
 
-    def block(self, number: int, where: str, given: list[str], order: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a block in order, each with its row number before its values."""
-        picked = ", ".join(_quoted(name) for name, _ in self.columns())
-        query = f"SELECT {NUMBER}, {picked} FROM ({self._source}) {where} {order} LIMIT ? OFFSET ?"
+    def page(self, start: int, count: int, where: str, given: list[str], order: str) -> list[tuple[Any, ...]]:
+        """Return rows in order, each with its row number before its values."""
+        picked = ", ".join([NUMBER, *(_quoted(name) for name, _ in self.columns())])
+        # Sorting reads few columns. Fetching all columns of a block, from everywhere in the file, would take longer.
+        late = bool(order) and self._place.reader == "read_parquet" and len(self._place.paths) == 1
+        blocks = range(start // BLOCK, (start + count - 1) // BLOCK + 1)
+        found = [row for block in blocks for row in self._block(block, NUMBER if late else picked, where, given, order)]
+        page = found[start - blocks[0] * BLOCK :][:count]
+        if not late or not page:
+            return page
+        numbers = [number for number, *_ in page]
+        query = f"SELECT {picked} FROM ({self._source}) WHERE {NUMBER} IN (SELECT unnest(?::BIGINT[]))"
+        rows = {row[0]: row for row in self._asked(query, [*self._files, numbers])}
+        return [rows[number] for number in numbers]
+
+    def _block(self, number: int, picked: str, where: str, given: list[str], order: str) -> list[tuple[Any, ...]]:
+        query = f"SELECT {picked} FROM ({self._source}) {where} {order} LIMIT ? OFFSET ?"
         return self._asked(query, [*self._files, *given, BLOCK, number * BLOCK])
 
     def _asked(self, query: str, given: list[Any]) -> list[tuple[Any, ...]]:

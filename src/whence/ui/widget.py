@@ -70,7 +70,7 @@ def widget(thing: Any) -> anywidget.AnyWidget | None:
         return Still(still={"kind": "cells", "title": repr(thing), "cells": [_cells("", thing)]}) if thing else None
     if isinstance(thing, Answer):
         cells = [_cells(name, each) for name, each in thing.reached.items() if each.shape]
-        title = "exact" if thing.precise else f"not exact: {thing.reason}"
+        title = "exactly these cells" if thing.precise else f"at most these cells, because {thing.reason}"
         return Still(still={"kind": "cells", "title": title, "cells": cells}) if cells else None
     return _of_spark(thing) if type(thing).__module__.startswith("whence.spark.") else None
 

@@ -88,14 +88,21 @@ def scene(part: Part) -> Scene:
     return _drawn(part, [[number] for number in part.names])
 
 
-def folded(part: Part, *, chains: bool) -> Scene:
+def folded(part: Part, *, chains: bool, apart: bool = False) -> Scene:
     """Draw runs of one program, and versions of one file, as one node if they have similar neighbours.
 
-    With `chains`, the neighbours do not matter, so that chains of versions fold, too.
+    With `chains`, the neighbours do not matter, so that chains of versions fold, too. With `apart`, runs that read or
+    wrote other files stay apart all the same: the steps of one program, each of which reads what the last one wrote.
     """
     group = _codes([_key(part, number) for number in part.names])
     if not chains:
         group = _refined(part, group)
+    elif apart:
+        finer = _with_neighbours(part, group)
+        kinds = [KINDS[part.kinds[number]] for number in part.names]
+        group = _codes(
+            [(own, new if kind == "activity" else -1) for own, new, kind in zip(group, finer, kinds, strict=True)]
+        )
     members: dict[int, list[int]] = {}
     for number, code in zip(part.names, group, strict=True):
         members.setdefault(code, []).append(number)
@@ -124,18 +131,21 @@ def _codes(keys: Sequence[object]) -> list[int]:
 
 def _refined(part: Part, group: list[int]) -> list[int]:
     """The coarsest refinement of a grouping in which vertices of a group have the same groups as neighbours."""
-    place = {number: at for at, number in enumerate(part.names)}
-    around: list[list[tuple[int, int, int]]] = [[] for _ in place]
-    for source, code, target in part.rows:
-        around[place[source]].append((0, code, place[target]))
-        around[place[target]].append((1, code, place[source]))
     while True:
-        keys = [(group[at], frozenset((way, code, group[other]) for way, code, other in own))
-                for at, own in enumerate(around)]  # fmt: skip
-        finer = _codes(keys)
+        finer = _with_neighbours(part, group)
         if max(finer, default=0) == max(group, default=0):
             return finer
         group = finer
+
+
+def _with_neighbours(part: Part, group: list[int]) -> list[int]:
+    """Split each group by the groups of its members' neighbours."""
+    place = {number: at for at, number in enumerate(part.names)}
+    around: list[set[tuple[int, int, int]]] = [set() for _ in place]
+    for source, code, target in part.rows:
+        around[place[source]].add((0, code, group[place[target]]))
+        around[place[target]].add((1, code, group[place[source]]))
+    return _codes([(own, frozenset(beside)) for own, beside in zip(group, around, strict=True)])
 
 
 def _drawn(part: Part, groups: Sequence[list[int]]) -> Scene:

@@ -41,7 +41,7 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
         curve = [at(point) for point in _curve(points)]
         if len(curve) > 1:
             pen.line(curve, fill=colour, width=max(1, round(style.width_of(line.weight) * SCALE)), joint="curve")
-            pen.polygon(_head(curve[-2], curve[-1]), fill=colour)
+            pen.polygon(_head(*(curve[1::-1] if line.relation in style.FLOW else curve[-2:])), fill=colour)
         if line.label and len(points) > 1:
             (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
             place = at(((ax + bx) / 2, (ay + by) / 2 - 8))
@@ -55,9 +55,9 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
         look = {"fill": fill, "outline": stroke, "width": 6 if node.strong else 4 if node.failed else 2}
         box = [at((x - width / 2, y - height / 2)), at((x + width / 2, y + height / 2))]
         if node.kind == "entity":
-            pen.ellipse(box, **look)  # type: ignore[arg-type] # a dict of several types
+            pen.rounded_rectangle(box, height / 2 * SCALE, **look)  # type: ignore[arg-type] # a dict of several types
         elif node.kind == "activity":
-            pen.rectangle(box, **look)  # type: ignore[arg-type] # likewise
+            pen.rounded_rectangle(box, 6 * SCALE, **look)  # type: ignore[arg-type] # likewise
         else:
             pen.polygon([at(point) for point in style.house(centre, extent)], **look)  # type: ignore[arg-type] # likewise
         pen.text(at((x, y - 7 if node.note else y)), node.label, fill=style.INK, font=font, anchor="mm")

@@ -38,7 +38,7 @@ def laid_out(scene: Scene) -> tuple[Scene, Layout]:
     sizes = [node.size for node in scene.nodes]
     words = max((len(line.label) for line in scene.lines), default=0)  # labels are drawn between ranks
     pairs = [(line.source, line.target) for line in scene.lines]
-    return scene, lay_out(sizes, pairs, scene.ranks, max(ACROSS, LETTER * words + 14))
+    return scene, lay_out(sizes, pairs, scene.ranks, max(ACROSS, LETTER * words + 30))
 
 
 def scene_of(what: object) -> Scene:
@@ -65,10 +65,13 @@ def of_graph(graph: Graph, numbers: Sequence[int], rows: Sequence[int], named: S
     found = plain_scene(part)
     if _fits(found):
         return found
-    for chains in (False, True):
-        found = folded(part, chains=chains)
-        if _fits(found):
-            return found
+    steps = [folded(part, chains=chains, apart=apart) for chains, apart in ((False, False), (True, True))]
+    found = folded(part, chains=True)
+    for each in (*steps, found):
+        if _fits(each):
+            return each
+    # None fits: chains fold only if that helps, because time does not run to the right within a folded chain.
+    found = found if 2 * len(found.nodes) < len(steps[-1].nodes) else steps[-1]
     return collapsed(found) if _too_much(found) else found
 
 

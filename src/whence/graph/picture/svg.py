@@ -18,7 +18,8 @@ def svg(picture: tuple[Scene, Layout]) -> str:
     colours = dict.fromkeys(style.LINE.get(line.relation, style.OTHER_LINE) for line in scene.lines)
     heads = "".join(
         f'<marker id="to-{colour[1:]}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
-        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{colour}"/></marker>'
+        'markerUnits="userSpaceOnUse" orient="auto-start-reverse">'
+        f'<path d="M0,0 L8,4 L0,8 z" fill="{colour}"/></marker>'
         for colour in colours
     )
     parts = [
@@ -41,9 +42,10 @@ def _node(node: Node, centre: Point, size: Point) -> str:
     look = f'fill="{fill}" stroke="{stroke}" stroke-width="{3 if node.strong else 1}"'
     look += ' stroke-dasharray="5 3"' if node.failed else ""
     if node.kind == "entity":
-        shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}" {look}/>'
+        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" rx="{height / 2:.1f}"'
+        shape = f'<rect {corner} width="{width:.1f}" height="{height:.1f}" {look}/>'
     elif node.kind == "activity":
-        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" rx="4"'
+        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" rx="6"'
         shape = f'<rect {corner} width="{width:.1f}" height="{height:.1f}" {look}/>'
     else:
         points = " ".join(f"{px:.1f},{py:.1f}" for px, py in style.house(centre, size))
@@ -89,9 +91,10 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
     for one, other in itertools.pairwise(points):
         first, second = style.bend(one, other)
         path += " C" + " ".join(f"{px:.1f},{py:.1f}" for px, py in (first, second, other))
+    tip = "start" if line.relation in style.FLOW else "end"
     drawn = (
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{style.width_of(line.weight)}" '
-        f'marker-end="url(#to-{colour[1:]})"/>'
+        f'marker-{tip}="url(#to-{colour[1:]})"/>'
     )
     title = f"{line.relation} {line.label}".strip()
     label = ""
