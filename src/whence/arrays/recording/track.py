@@ -172,6 +172,10 @@ def track(
     _check(lineage, extremes)
     if reuse not in (True, False, "verify"):
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
+    if names is not None and not isinstance(names, Mapping):
+        raise BadType(f"names maps parameters to names, such as {{'x': 'image', 'return': 'edges'}}, not {names!r}")
+    if name is not None and not isinstance(name, str):
+        raise BadType(f"a name is a string, not {type(name).__name__}: {name!r}")
     if function is None:
         options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
         return lambda each: track(recorder, each, extremes=extremes, unknown=unknown, **options)

@@ -6,6 +6,7 @@ of traced arrays is counted, or raises an error.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -92,7 +93,8 @@ class Members(NDArrayOperatorsMixin):
         return int(self._number())
 
     def __index__(self) -> int:
-        return int(self._number().__index__())
+        self._number()
+        return operator.index(self.plain)
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -108,6 +110,9 @@ class Members(NDArrayOperatorsMixin):
 
     def __ne__(self, other: Any) -> Any:
         return self.value != other if isinstance(other, str) else np.not_equal(self, other)
+
+    def __delitem__(self, key: Any) -> None:
+        del self.plain[key]  # raises NumPy's own error
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -151,11 +156,11 @@ class Members(NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.value.shape:
-            raise TypeError("iteration over a 0-d array")
+            iter(self.plain)  # raises NumPy's own error
         return (self[i] for i in range(len(self)))
 
     def __len__(self) -> int:
-        length = len(self.value)
+        length = len(self.plain)
         self._measured()
         return length
 
@@ -279,7 +284,7 @@ class Members(NDArrayOperatorsMixin):
                 )
             raise AttributeError(name)
         if not hasattr(self.plain, name):
-            raise AttributeError(f"{type(self.plain).__name__!r} object has no attribute {name!r}")
+            return getattr(self.plain, name)  # raises NumPy's own error
         if function is None:
             self._refused(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
         return lambda *args, **kwargs: function(self, *args, **kwargs)

@@ -354,7 +354,7 @@ class Traced(Members, Body):
             if into != given.shape:
                 origins = Later(composed, Later(reshaped, given.shape, into), origins)
         self._run.before_writing(self)
-        self.value[plain] = given
+        self.value[plain] = given if traced else value  # if it is wrong, NumPy's error is about the value as it is
         self._run.tape.add(("=", value._number_in_run if traced else 0, given.ndim), (), given.shape)
         self._write(target, origins)
         if self._run.selection:
