@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,30 @@ def test_an_error_of_a_tracked_function_of_numpy(function: Any, rest: Any, tmp_p
         assert raised(lambda: tracked(X, *rest)) == raised(lambda: function(X, *rest))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: np.matrix(v[:, :3]) * np.matrix(v[:, :3]),
+        lambda v: (v.item(3), [*v.flat][1:2]),
+        lambda v: ([*v.flat][:2], v[0].tolist()),
+        lambda v: (round(v[0, 0], 2), round(v[0, 1])),
+    ],
+    ids=["matrices", "item", "tolist", "round"],
+)
+def test_results_have_the_types_that_numpy_gives(function: Any, tmp_path: Path) -> None:
+    def typed(item: Any) -> Any:
+        return (
+            [typed(each) for each in item]
+            if isinstance(item, (tuple, list))
+            else (type(item), np.array(item).tobytes())
+        )
+
+    with wh.open(tmp_path / "log.whence") as log, warnings.catch_warnings():
+        warnings.simplefilter("ignore", wh.LineageLost)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # of np.matrix
+        assert typed(log.track(function, name="f")(X.copy())) == typed(function(X.copy()))
+
+
 def test_a_program_goes_on_after_an_error_that_it_expects(tmp_path: Path) -> None:
     told: list[str] = []
 
@@ -115,10 +140,10 @@ def test_wrong_arguments_of_whence_are_named(tmp_path: Path) -> None:
         double = log.track(lambda x: x * 2, name="double")
         double(X)
         with pytest.raises(BadType, match="names maps parameters to names, .* not 'A'"):
-            log.track(np.sum, names="A")  # type: ignore[arg-type]
+            log.track(np.sum, names="A")  # type: ignore[arg-type]  # on purpose
         with pytest.raises(BadType, match="a name is a string, not int: 3"):
-            log.track(np.sum, name=3)  # type: ignore[arg-type]
+            log.track(np.sum, name=3)  # type: ignore[arg-type]  # on purpose
         with pytest.raises(BadType, match="log.first takes a function that returns a mask"):
-            log.first("double", "nan")  # type: ignore[arg-type]
+            log.first("double", "nan")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(BadType, match="wh.probe takes a function of an array, not int"):
-        wh.probe(3, X)  # type: ignore[arg-type]
+        wh.probe(3, X)  # type: ignore[arg-type]  # on purpose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from whence.arrays.tracing._origins import Origins, composed, united
 from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
+
+# Shuffling a traced array is refused, and runs again on a plain one: there is nothing to warn of.
+warnings.filterwarnings("ignore", "you are shuffling a 'Traced' object", UserWarning)
 
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
