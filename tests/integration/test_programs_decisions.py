@@ -177,3 +177,23 @@ def test_a_function_that_pickles_its_argument_runs_as_without_whence(log: wh.Log
     with pytest.warns(wh.LineageLost):
         assert again(X.copy()).tolist() == (X * 2).tolist()
     assert not log.backward("again", 0).precise
+
+
+# --- in a block
+
+
+def test_a_block_says_the_same_of_branches_lengths_and_text(log: wh.Log) -> None:
+    with log.capture("decided", lineage="value+selection") as block:
+        a = block.read("A", X.copy())
+        block.write("counted", np.zeros_like(a) + len(a[a > 0.5]))
+    assert log.backward("counted", 0, to="A").count == 5
+    with log.capture("branched", lineage="value+selection") as block:
+        a = block.read("B", X.copy())
+        block.write("chosen", a[:2] if a[3] > 0 else a[2:])
+    assert log.backward("chosen", 0, to="B").cells().tolist() == [[0], [3]]
+    with log.capture("written") as block:
+        a = block.read("C", X.copy())
+        block.write("scaled", a[:2] * float(f"{a[3]:.2f}"))
+    answer = log.backward("scaled", 0)
+    assert not answer.precise
+    assert "what is read from text again is not followed" in (answer.reason or "")

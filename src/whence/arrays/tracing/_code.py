@@ -38,6 +38,11 @@ def reads_text(function: Callable[..., Any]) -> bool:
     return any(isinstance(each, str) and each in READERS for each in mentioned(function))
 
 
+def code_reads_text(code: types.CodeType) -> bool:
+    """Whether this code names something that makes numbers of text."""
+    return any(not READERS.isdisjoint(each.co_names) for each in _codes(code))
+
+
 @lru_cache(maxsize=1 << 10)
 def _handles(code: types.CodeType) -> bool:
     """Whether the code handles exceptions somewhere with an except clause."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.arrays.tracing._later import Later
 from whence.arrays.tracing._origins import composed
-from whence.arrays.tracing._run import decision
+from whence.arrays.tracing._run import Run, decision
 from whence.arrays.tracing._writing import united_all
 from whence.relation import Relation
 
@@ -48,14 +48,18 @@ def counts_from_start(key: Any) -> bool:
 
 
 def sized_by(
-    arrays: Sequence[Any], made: Any, masks: Sequence[Any] = (), *, aligned: bool = False, selects: bool = False
-) -> Any:
+    run: Run, arrays: Sequence[Any], made: Any, keys: Sequence[Any] = (), *, aligned: bool = False,
+    selects: bool = False,
+) -> Any:  # fmt: skip
     """Note what decided how many cells the results of an operation on these arrays have, and return them.
 
     Unless the operation is `aligned`, so that the k-th cell of a result comes from the k-th cells of the arrays, each
     cell depends on the lengths of the arrays. `selects`: the arrays themselves decide the lengths.
     """
+    if not run.selection:
+        return made
     before = [found for each in arrays if (found := getattr(each, "_sized", None)) is not None]
+    masks = [each for each in keys if each.value.dtype.kind == "b"]
     deciding = [each for each in (arrays if selects else masks) if hasattr(each, "_sized")]
     if not before and not deciding:
         return made

@@ -160,7 +160,7 @@ class Traced(Members, Body):
             raise
         self._record_step(operation, read, arrays)
         if not targets:
-            return sized_by(arrays, self._wrapped(result, places, arrays), aligned=method == "__call__")
+            return sized_by(self._run, arrays, self._wrapped(result, places, arrays), aligned=method == "__call__")
         results = result if isinstance(result, tuple) else (result,)
         made = []
         for target, value, links in zip(targets, results, places, strict=True):
@@ -190,7 +190,7 @@ class Traced(Members, Body):
         result = function(*step.args, **step.kwargs)
         self._record_step(operation, read, arrays)
         made = self._results(step, operation, read, places, result)
-        return sized_by(arrays, made, selects=self._run.selection and selects_cells(function, args, kwargs))
+        return sized_by(self._run, arrays, made, selects=self._run.selection and selects_cells(function, args, kwargs))
 
     def _results(self, step: Step, operation: Operation, read: str, places: Places | None, result: Any) -> Any:
         """Wrap the results of a function of NumPy."""
@@ -298,8 +298,8 @@ class Traced(Members, Body):
         made = self._picked(plain, index, chosen_by, picked)
         if not self._run.selection:
             return made
-        masks = [each for each in chosen_by if each.value.dtype == bool]
-        return sized_by([self, *chosen_by], made, masks, aligned=self._sized is None or counts_from_start(key))
+        aligned = self._sized is None or counts_from_start(key)
+        return sized_by(self._run, [self, *chosen_by], made, chosen_by, aligned=aligned)
 
     def _picked(self, plain: Any, index: Index, chosen_by: list[Traced], picked: Any) -> Traced:
         """Return the cells that an index selects."""
