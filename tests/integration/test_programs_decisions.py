@@ -197,3 +197,15 @@ def test_a_block_says_the_same_of_branches_lengths_and_text(log: wh.Log) -> None
     answer = log.backward("scaled", 0)
     assert not answer.precise
     assert "what is read from text again is not followed" in (answer.reason or "")
+
+
+def test_thousands_of_branches(log: wh.Log) -> None:
+    def counted(v: Any, limit: Any) -> Any:
+        n = sum(1 for each in v if each > limit)
+        return v[:1] * n
+
+    tracked = log.track(counted, lineage="value+selection")
+    tracked(np.linspace(0, 1, 2000) ** 2, np.array(0.3))
+    answer = log.backward("counted", 0)
+    assert answer["v"].count == 2000
+    assert answer["limit"].count == 1

@@ -18,7 +18,7 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
-from whence.arrays.tracing._origins import Origins, composed, united
+from whence.arrays.tracing._origins import Origins, composed, together
 from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
@@ -96,8 +96,7 @@ class Run:
         """Return the origins, for results of this shape, of all that Python code branched on: any branch may decide
         any result.
         """
-        distinct = united([now(each) for each in self._decisions])
-        return composed(Relation.whole(shape, ()), distinct, "selection")
+        return composed(Relation.whole(shape, ()), together([now(each) for each in self._decisions]), "selection")
 
     @property
     def notes(self) -> dict[str, int]:
