@@ -68,6 +68,18 @@ def test_things_that_are_no_frame(spark: SparkSession, thing: Any) -> None:
         Pipeline(thing)
 
 
+def test_wrong_names_and_sources_are_named(spark: SparkSession) -> None:
+    df = spark.range(3)
+    with pytest.raises(BadType, match="a name is a string, not int: 3"):
+        Pipeline(df, name=3)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(BadType, match="is not a valid pipeline name"):
+        Pipeline(df, name="a\nb")
+    with pytest.raises(BadType, match=r"sources=\{'t': \.\.\.\} takes a PySpark DataFrame, not int"):
+        Pipeline(df, sources={"t": 3})
+    with pytest.raises(BadType, match="sources maps names to DataFrames, .* not DataFrame"):
+        Pipeline(df, sources=df)  # type: ignore[arg-type]  # on purpose
+
+
 def test_rows_that_the_output_cannot_have(spark: SparkSession) -> None:
     df = spark.sql("select id, cast(id as decimal(5,2)) d, date '2024-01-01' as day, id > 1 as big from range(3)")
     pipeline = Pipeline(df)

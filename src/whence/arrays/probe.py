@@ -71,6 +71,8 @@ def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed
     >>> found.backward((1,)), found.precise
     (Selection(shape=(5,), 2 cells: [0], [3]), False)
     """
+    if not callable(function):
+        raise BadType(f"wh.probe takes a function of an array, not {type(function).__name__}")
     search = _Probe(function, x, tries, seed)
     wanted = np.ones(search.shape, bool) if cells is None else Selection.of(cells, search.shape).mask()
     tuples = search.by_windows(wanted) if wanted.all() and search.x.ndim else None

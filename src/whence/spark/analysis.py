@@ -21,6 +21,7 @@ from whence.spark.sources.kind import Version
 from whence.spark.sources.versions import require_unchanged
 from whence.spark.tracing.nondeterminism import Nondeterminism
 from whence.spark.tracing.recompute import AGAIN, cheap_to_recompute, duck_query
+from whence.store.values import name_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,6 +46,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         known = {"mode": MODES, "save": SAVES, "witness": WITNESSES}
+        if self.name is not None:
+            name_of(self.name, "pipeline")
         for what, choices in known.items():
             if getattr(self, what) not in choices:
                 raise BadType(f"{what} is one of {', '.join(choices)}, not {getattr(self, what)!r}")

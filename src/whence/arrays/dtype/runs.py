@@ -17,7 +17,8 @@ from whence.arrays.adapters.tables import guarded
 from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
-from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, placed
+from whence.arrays.recording.calls import Call, Captured, Edge, placed
+from whence.arrays.recording.said import ALL_OF_IT
 from whence.arrays.recording.structures import Array, Pairs, outputs_of, replaced_fields, write_back
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
@@ -26,6 +27,9 @@ from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._tracked_array import laid_out
 from whence.errors import NoRule
 from whence.relation import Relation
+
+MATRICES = frozenset(("asmatrix", "bmat", "mat", "matrix"))
+TAKERS = frozenset(("item", "tolist"))
 
 _runs = itertools.count()
 
@@ -41,12 +45,18 @@ def by_dtype(call: Call, error: NoRule, *, again: bool = False) -> Captured:
         raise error  # xarray would treat tracked cells as plain numbers
     if handles_errors(call.function):
         raise error  # it might catch a refusal, and compute something else
-    if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):
+    names_in_code = {each for each in mentioned(call.function) if isinstance(each, str)}
+    if "as_strided" in names_in_code:
         raise error  # strides of float64 would split tracked cells, and NumPy crashes if copying them fails
+    if names_in_code & MATRICES:
+        raise error  # tracked results are arrays, and their products are not those of BLAS
     try:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
-            return _followed(call, names, again=again)
+            found = _followed(call, names, again=again)
+        if not again and names_in_code & TAKERS and any(isinstance(each.value, float) for each in found.outputs):
+            raise error  # item() gives Python's numbers, and tracked cells cannot tell
+        return found
     except Exception as refused:  # the dtype cannot follow it; errors of the function itself are raised again later
         raise error from refused
 

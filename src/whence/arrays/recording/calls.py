@@ -16,6 +16,7 @@ from whence.arrays.linking.frames import is_frame
 from whence.arrays.recording.again import undoing
 from whence.arrays.recording.folding import refolded
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
+from whence.arrays.recording.said import A_TABLE, ALL_OF_IT, THROUGH_TEXT
 from whence.arrays.recording.structures import (
     Array,
     Function,
@@ -30,6 +31,7 @@ from whence.arrays.recording.structures import (
 )
 from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._code import reads_text
 from whence.arrays.tracing._finished import Finished, letting_go
 from whence.arrays.tracing._operations import Step
 from whence.arrays.tracing._origins import union
@@ -40,13 +42,6 @@ from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import TooLarge
 from whence.relation import Relation
 from whence.relation.compress import drafting
-
-NO_VALUES = (
-    "holds no value of the inputs; if values only selected it (a mask, a sort key, a comparison), "
-    "log.track(..., lineage='value+selection') records which"
-)
-A_TABLE = "is a table, and whence does not follow how tables are made: it may come from any cell"
-ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: it may come from any cell"
 
 
 class Halfway(rules.NoRule):
@@ -123,27 +118,6 @@ def _known(memory: ReuseLookup | None, call_record: CallRecord | None, outputs: 
     if memory is None or call_record is None:
         return None
     return memory.find(call_record, tuple(each.shape for each in outputs))
-
-
-class Doubt(str):
-    """A note that says that the lineage of an output is not exact."""
-
-    __slots__ = ()
-
-
-def said(found: Captured) -> tuple[str, ...]:
-    """Return a note on the lineage of each output, or ""; the note is a `Doubt` if the lineage may not be exact."""
-    from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
-    notes = tuple(Doubt(each) if each else "" for each in found.said or ("",) * len(found.outputs))
-    if casts := found.notes.get("casts", 0):
-        taken = f"{casts:,} number{'s were' if casts > 1 else ' was'} taken out of arrays as plain numbers"
-        return tuple(
-            note or Doubt(f"may come from other cells, too: {taken}, which are not followed") for note in notes
-        )
-    return tuple(
-        note or (NO_VALUES if found.inputs and at not in from_values and np.size(each.value) else "")
-        for at, (note, each) in enumerate(zip(notes, found.outputs, strict=True))
-    )
 
 
 def by_rule(call: Call) -> Captured:
@@ -294,6 +268,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         A_TABLE if table else ALL_OF_IT if each and run.has_casts else ""
         for each, table in zip(loose, tables, strict=True)
     )
+    doubt = THROUGH_TEXT if run.texts and (call.selection or reads_text(function)) else ""
     run.tape.add(
         [
             (each.label, getattr(each.value, "_number_in_run", 0), np.ndim(each.value), one and one.number)
@@ -303,20 +278,27 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     call_record = run.call_record
     met = tuple(run.met.values())
     known = _known(call.memory, call_record, plain)
+    doubts = tuple(note or doubt for note in notes)
     if known is not None:
         return Captured(
-            returns, inputs, plain, known.edges, call_record, tuple(written), True, known.notes, notes, met=met
+            returns, inputs, plain, known.edges, call_record, tuple(written), True, known.notes, doubts, met=met
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
         by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
-            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes, met=met)
+            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes, said=doubts, met=met)
     try:
         edges = [
             Edge(at, number, kind, relation)
             for at, (each, one) in enumerate(zip(outputs, taken, strict=True))
             if isinstance(each.value, Traced) or one is not None
             for (number, kind), relations in (each.value if one is None else one).origins().items()
+            for relation in map(refolded, union(relations))
+        ]
+        edges += [
+            Edge(at, number, kind, relation)
+            for at, each in enumerate(plain if run.selection else ())
+            for (number, kind), relations in run.decisions(np.shape(each.value)).items()
             for relation in map(refolded, union(relations))
         ]
     except TooLarge as error:
@@ -327,11 +309,11 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     edges += [  # numbers that were taken out may have come back in a result that seems to have no lineage
         Edge(at, number, "value", Relation.whole(out.shape, each.shape))
         for at, (note, out) in enumerate(zip(notes, plain, strict=True))
-        if note or (run.has_casts and at not in lined)
+        if note or ((run.has_casts or doubt) and at not in lined)
         for number, each in enumerate(inputs)
     ]
     return Captured(
-        returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes, met=met
+        returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=doubts, met=met
     )
 
 
@@ -375,8 +357,8 @@ def captured(
     if rules.has_rule(function) and not (winner and function in rules.EXTREMES):
         try:
             return by_rule(call)
-        except rules.NoRule:
-            pass  # tracing may support arguments that the rule does not, or raises an error that names the reason
+        except Exception:  # noqa: S110  # tracing may support these arguments, or raises NumPy's error, or one with the reason
+            pass
     undo = undoing(function, call.named, [each.value for each in call.inputs])
     try:
         return by_tracing(call)

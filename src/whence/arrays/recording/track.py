@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
@@ -16,9 +17,11 @@ from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.recording.calls import Captured, Edge, ReuseLookup, captured
 from whence.arrays.recording.files_read import files_read
 from whence.arrays.recording.handing import handed_over, with_files, with_met, with_opaque
+from whence.arrays.recording.said import THROUGH_TEXT
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._code import code_reads_text
 from whence.arrays.tracing._origins import union
 from whence.errors import BadType
 
@@ -172,6 +175,10 @@ def track(
     _check(lineage, extremes)
     if reuse not in (True, False, "verify"):
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
+    if names is not None and not isinstance(names, Mapping):
+        raise BadType(f"names maps parameters to names, such as {{'x': 'image', 'return': 'edges'}}, not {names!r}")
+    if name is not None and not isinstance(name, str):
+        raise BadType(f"a name is a string, not {type(name).__name__}: {name!r}")
     if function is None:
         options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
         return lambda each: track(recorder, each, extremes=extremes, unknown=unknown, **options)
@@ -273,21 +280,24 @@ class Capture:
         self._files.stop()
         try:
             if error is None and self._outputs:
-                self._record()
+                self._record(code_reads_text(sys._getframe(1).f_code))
         finally:
             self._run.finish()
 
-    def _record(self) -> None:
+    def _record(self, reads_text: bool) -> None:
+        run = self._run
         edges = tuple(
             Edge(at, number, edge_kind, relation)
             for at, (_, array) in enumerate(self._outputs)
-            for (number, edge_kind), relations in array.origins().items()
+            for origins in (array.origins(), run.decisions(array.value.shape) if run.selection else {})
+            for (number, edge_kind), relations in origins.items()
             for relation in union(relations)
         )
+        doubt = THROUGH_TEXT if run.texts and (run.selection or reads_text) else ""
         outputs = tuple(Array(name, array.value) for name, array in self._outputs)
         notes = self._run.notes
         _warn_of_casts(self.name, notes, stacklevel=4)
-        found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
+        found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes, said=(doubt,) * len(outputs))
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
         arrived = tuple(own for every, _ in self._handed for own in every)
         handed = (arrived, self._handed[0][1]) if self._handed else None

@@ -19,6 +19,30 @@ def handles_errors(function: Callable[..., Any]) -> bool:
     return any(isinstance(each, types.CodeType) and _handles(each) for each in mentioned(function))
 
 
+READERS = frozenset(
+    (
+        "Decimal", "Fraction", "astype", "complex", "double", "eval", "exec", "float", "float32", "float64", "fromhex",
+        "fromiter", "fromisoformat", "fromstring", "genfromtxt", "int", "int32", "int64", "literal_eval", "load",
+        "loads", "loadtxt", "read_csv", "strptime", "to_numeric", "unpack",
+    )
+)  # fmt: skip
+"""Names of functions that make numbers of text."""
+
+
+def reads_text(function: Callable[..., Any]) -> bool:
+    """Whether the code of a function, or of its helpers, names something that makes numbers of text.
+
+    >>> reads_text(lambda x: print(f"{x:.2f}")), reads_text(lambda x: float(f"{x:.2f}"))
+    (False, True)
+    """
+    return any(isinstance(each, str) and each in READERS for each in mentioned(function))
+
+
+def code_reads_text(code: types.CodeType) -> bool:
+    """Whether this code names something that makes numbers of text."""
+    return any(not READERS.isdisjoint(each.co_names) for each in _codes(code))
+
+
 @lru_cache(maxsize=1 << 10)
 def _handles(code: types.CodeType) -> bool:
     """Whether the code handles exceptions somewhere with an except clause."""

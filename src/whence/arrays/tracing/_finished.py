@@ -26,7 +26,7 @@ ROUNDS = 8
 class Body:
     """The slots of traced and of finished arrays: they are the same, so that a traced array can change its class."""
 
-    __slots__ = ("__weakref__", "_buffer", "_cached", "_decided", "_number_in_run", "_run", "_view", "value")
+    __slots__ = ("__weakref__", "_buffer", "_cached", "_decided", "_number_in_run", "_run", "_sized", "_view", "value")
 
 
 class Finished(NDArrayOperatorsMixin, Body):

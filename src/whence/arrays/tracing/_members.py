@@ -6,7 +6,9 @@ of traced arrays is counted, or raises an error.
 
 from __future__ import annotations
 
+import operator
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._methods import METHODS
 from whence.arrays.tracing._operations import NumberedLink
-from whence.errors import BadType, NoRule
+from whence.errors import NoRule
 from whence.relation import Relation
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class Members(NDArrayOperatorsMixin):
         def __getitem__(self, key: Any) -> Any: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def _reshaped(self, before: tuple[int, ...]) -> None: ...
+        def _measured(self) -> None: ...
 
     @property  # type: ignore[misc]  # type checkers assume that a class does not change
     def __class__(self) -> Any:
@@ -66,13 +69,14 @@ class Members(NDArrayOperatorsMixin):
 
     def _seen(self) -> Any:
         """Return the plain value for a branch. The operations that follow are on the tape."""
-        self._run.tape.add("seen")
+        self._run.tape.add(("seen", self._number_in_run))
         self._run.branches += 1
+        self._run.decided_by(self.value.shape, self._origins())
         return self.plain
 
     def _written(self) -> Any:
         """Return the plain value for a string: mostly for people, but it may be parsed again."""
-        self._run.tape.add("text")
+        self._run.tape.add(("text", self._number_in_run))
         self._run.texts += 1
         return self.plain
 
@@ -89,7 +93,8 @@ class Members(NDArrayOperatorsMixin):
         return int(self._number())
 
     def __index__(self) -> int:
-        return int(self._number().__index__())
+        self._number()
+        return operator.index(self.plain)
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -106,6 +111,9 @@ class Members(NDArrayOperatorsMixin):
     def __ne__(self, other: Any) -> Any:
         return self.value != other if isinstance(other, str) else np.not_equal(self, other)
 
+    def __delitem__(self, key: Any) -> None:
+        del self.plain[key]  # raises NumPy's own error
+
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
@@ -120,7 +128,9 @@ class Members(NDArrayOperatorsMixin):
         return format(self._written(), how)
 
     def __round__(self, digits: Any = None) -> Any:
-        return round(self._number().item(), digits)
+        if digits is None or self.value.shape or self.value.base is not None:
+            return round(self._number()[()], digits)
+        return np.round(self, digits)
 
     def item(self, *args: Any) -> Any:
         """Return a plain number. It is counted, because its lineage ends here."""
@@ -131,7 +141,7 @@ class Members(NDArrayOperatorsMixin):
         return self._number(self.value.size).tolist()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise BadType("a traced array cannot be saved or copied out of its run: use its .value")
+        self._refused("a traced array cannot be pickled, which would lose its lineage: pickle what the call returns")
 
     def __copy__(self) -> Any:
         return np.copy(self)
@@ -140,14 +150,25 @@ class Members(NDArrayOperatorsMixin):
         return np.copy(self)
 
     def __repr__(self) -> str:
-        return f"Traced({self.value!r})"
+        return repr(self._written())
 
     # --- attributes and methods of arrays
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.value.shape:
+            iter(self.plain)  # raises NumPy's own error
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self) -> int:
+        length = len(self.plain)
+        self._measured()
+        return length
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
         shape: tuple[int, ...] = self.value.shape
+        self._measured()
         return shape
 
     @shape.setter
@@ -163,6 +184,7 @@ class Members(NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """The number of cells."""
+        self._measured()
         return int(self.value.size)
 
     @property
@@ -223,7 +245,9 @@ class Members(NDArrayOperatorsMixin):
         own = self.value.shape
         self._run.tape.add(("held", self._number_in_run))
         relation = Relation.identity(own) if result.shape == own else reshaped(own, result.shape)
-        return self._made(result, (NumberedLink(0, relation, "value"),), [self])
+        made = self._made(result, (NumberedLink(0, relation, "value"),), [self])
+        made._sized = self._sized
+        return made
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """Return the same cells in another shape."""
@@ -260,7 +284,7 @@ class Members(NDArrayOperatorsMixin):
                 )
             raise AttributeError(name)
         if not hasattr(self.plain, name):
-            raise AttributeError(f"{type(self.plain).__name__!r} object has no attribute {name!r}")
+            return getattr(self.plain, name)  # raises NumPy's own error
         if function is None:
             self._refused(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
         return lambda *args, **kwargs: function(self, *args, **kwargs)

@@ -8,7 +8,7 @@ needs are part of the key of the operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -129,7 +129,23 @@ class Step:
             _keep(_places, (self._key, read), found, found)
         return found
 
+    def as_numpy(self, error: Exception) -> NoReturn:
+        """Raise NumPy's own error, since the rule failed: wrong arguments get the same error as without tracing."""
+        function = self.function if self.method == "__call__" else getattr(self.function, self.method)
+        function(*self.args, **self.kwargs)
+        raise NoRule(f"the rule of {rules.name_of(self.function)} does not support these arguments") from error
+
     def done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
+        """Return what `_done` returns, or raise the error that NumPy raises for these arguments."""
+        try:
+            return self._done(tape, at_once=at_once)
+        except NoRule:
+            raise
+        except Exception as error:
+            failed = error
+        self.as_numpy(failed)
+
+    def _done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
         """Return the operation, what it reads, and the lineage of its outputs; None if that is better computed
         later.
         """

@@ -25,6 +25,7 @@ Key = tuple[int, Kind]  # the index of the input, and the kind of lineage
 Origins = dict[Key, tuple[Relation, ...]]
 
 MOST_RELATIONS = 8  # the most rows, or relations
+FEW_CELLS = 1 << 6
 MERGE = 1 << 22
 """The most tuples of relations that are united by expanding them."""
 
@@ -47,6 +48,20 @@ def united(parts: Sequence[Origins]) -> Origins:
         return parts[0]
     keys = dict.fromkeys(key for part in parts for key in part)
     return {key: union([each for part in parts for each in part.get(key, ())]) for key in keys}
+
+
+def together(parts: Sequence[Origins]) -> Origins:
+    """Return the union of the origins of a single cell. There may be thousands, mostly of a few cells each."""
+    found: Origins = {}
+    for key in dict.fromkeys(key for part in parts for key in part):
+        relations = [each for part in parts for each in part.get(key, ())]
+        small = [each for each in relations if each.count() <= FEW_CELLS]
+        if len(small) > MOST_RELATIONS:
+            cells = np.unique(np.concatenate([each.to_array() for each in small]), axis=0)
+            large = {id(each): each for each in relations if each.count() > FEW_CELLS}
+            relations = [compress(cells, small[0].out_shape, small[0].in_shape), *large.values()]
+        found[key] = union(relations)
+    return found
 
 
 def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:

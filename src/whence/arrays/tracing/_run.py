@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +18,13 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
+from whence.arrays.tracing._origins import Origins, composed, together
 from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
+
+# Shuffling a traced array is refused, and runs again on a plain one: there is nothing to warn of.
+warnings.filterwarnings("ignore", "you are shuffling a 'Traced' object", UserWarning)
 
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
@@ -59,6 +64,7 @@ class Run:
         self.selects = False  # whether the run may have selection lineage
         self.branches = 0  # branches in Python on traced values
         self.texts = 0  # traced values that were converted to strings
+        self._decisions: list[Any] = []  # origins of the values and lengths that Python code decided by, of shape ()
         self._casts: list[tuple[Any, int]] = []  # origins and counts of numbers that were taken out of traced arrays
         self._taken: dict[int, Taken] = {}  # single numbers of these, by id
         self._arrays = 0
@@ -80,6 +86,17 @@ class Run:
         """Note that numbers with these origins were taken out of traced arrays: their lineage ends here."""
         if origins != {}:
             self._casts.append((origins, cells))
+
+    def decided_by(self, shape: tuple[int, ...], origins: Any) -> None:
+        """Note that Python code branched on values of this shape with these origins."""
+        if self.selection and origins != {}:
+            self._decisions.append(decision(shape, origins))
+
+    def decisions(self, shape: tuple[int, ...]) -> Origins:
+        """Return the origins, for results of this shape, of all that Python code branched on: any branch may decide
+        any result.
+        """
+        return composed(Relation.whole(shape, ()), together([now(each) for each in self._decisions]), "selection")
 
     @property
     def notes(self) -> dict[str, int]:
@@ -108,6 +125,7 @@ class Run:
         self._before.clear()
         self.met = {}
         self._casts.clear()
+        self._decisions.clear()
         self._taken.clear()
         left = [found for each in self._alive if (found := each()) is not None]
         self._alive.clear()
@@ -211,6 +229,11 @@ class Run:
         array = np.asarray(value)
         self.tape.add(f"made {array.ndim}{array.dtype.str}", (), array.shape)
         return Traced(self, Buffer(array.shape, {}), None, array)
+
+
+def decision(shape: tuple[int, ...], origins: Any) -> Later:
+    """Return the origins of something that all cells of this shape decide together, as those of one cell."""
+    return Later(composed, Relation.whole((), shape), origins, "selection")
 
 
 def _from_itself(number: int, shape: tuple[int, ...]) -> dict[Any, Any]:

@@ -7,7 +7,7 @@ memory, so every other view has the new origins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
 from whence.arrays.tracing._operations import LARGE, Index, NumberedLink, Operation, Places, Step, indexed
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
+from whence.arrays.tracing._sized import counts_from_start, selects_cells, sized_by
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
 from whence.arrays.tracing._ways import OPERATORS, as_bound, as_number, from_compiled_code, numbers_of, root, trimmed
@@ -60,6 +61,7 @@ class Traced(Members, Body):
         self._number_in_run = run.next_array(self)
         self._cached: tuple[int, Later] | None = None
         self._decided = {}  # selection lineage of a view: what selected its cells of the buffer
+        self._sized: Later | None = None  # if selection lineage is wanted: what decided how many cells it has
 
     # --- lineage
 
@@ -104,6 +106,19 @@ class Traced(Members, Body):
             buffer.origins = Later(united_all, buffer.origins, Later(composed, every, self._decided, "selection"))
         self._replaced_origins(buffer.origins)
 
+    def _add_decided(self, origins: Origins | Later) -> None:
+        """Add selection lineage to all cells."""
+        if self._view is None:
+            self._buffer.origins = Later(united_all, self._buffer.origins, origins)
+        else:
+            self._decided = Later(united_all, self._decided, origins) if self._decided else origins
+            self._cached = None
+
+    def _measured(self) -> None:
+        """Note that Python code read how many cells there are."""
+        if self._sized is not None:
+            self._run.decided_by((), self._sized)
+
     def _replaced_origins(self, origins: Origins | Later) -> None:
         """Note that the memory was written to."""
         self._buffer.origins = origins
@@ -145,7 +160,7 @@ class Traced(Members, Body):
             raise
         self._record_step(operation, read, arrays)
         if not targets:
-            return self._wrapped(result, places, arrays)
+            return sized_by(self._run, arrays, self._wrapped(result, places, arrays), aligned=method == "__call__")
         results = result if isinstance(result, tuple) else (result,)
         made = []
         for target, value, links in zip(targets, results, places, strict=True):
@@ -174,6 +189,12 @@ class Traced(Members, Body):
         operation, read, places = step.done(self._run.tape, at_once=self._run.at_once)
         result = function(*step.args, **step.kwargs)
         self._record_step(operation, read, arrays)
+        made = self._results(step, operation, read, places, result)
+        return sized_by(self._run, arrays, made, selects=self._run.selection and selects_cells(function, args, kwargs))
+
+    def _results(self, step: Step, operation: Operation, read: str, places: Places | None, result: Any) -> Any:
+        """Wrap the results of a function of NumPy."""
+        arrays = step.spelled.arrays
         if places is None:
             found = list(result) if isinstance(result, (tuple, list)) else [result]
             if all(type(each) is np.ndarray and each.base is None for each in found):
@@ -192,6 +213,7 @@ class Traced(Members, Body):
     def _wrapped(self, result: Any, outputs: Places, arrays: list[Any]) -> Any:
         if not isinstance(result, (tuple, list)):
             if len(outputs) == 1 and not outputs[0] and not isinstance(result, np.ndarray):
+                self._run.texts += isinstance(result, str)
                 return result  # a shape, a dtype, a string
             return self._made(result, outputs[0], arrays)
         if len(result) != len(outputs):
@@ -252,8 +274,11 @@ class Traced(Members, Body):
         """Make a view of another array's memory."""
         self._run.tape.add(("view", source._number_in_run, value.ndim), (), value.shape)
         made = Traced(self._run, source._buffer, seen_through(relation, source._view), value)
-        if len(links) > 1:
-            made._decided = self._origins_of([link for link in links if link.kind != "value"], arrays)
+        decided: list[Origins | Later] = [self._origins_of([each for each in links if each.kind != "value"], arrays)]
+        if source._decided:
+            decided.append(Later(composed, relation, source._decided, "selection"))
+        if any(each != {} for each in decided):
+            made._decided = Later(united_all, *decided)
         return made
 
     def _origins_of(self, links: Sequence[NumberedLink], arrays: Sequence[Any]) -> Origins | Later:
@@ -270,6 +295,14 @@ class Traced(Members, Body):
     @refusing
     def __getitem__(self, key: Any) -> Any:
         plain, index, chosen_by, picked = self._key(key)
+        made = self._picked(plain, index, chosen_by, picked)
+        if not self._run.selection:
+            return made
+        aligned = self._sized is None or counts_from_start(key)
+        return sized_by(self._run, [self, *chosen_by], made, chosen_by, aligned=aligned)
+
+    def _picked(self, plain: Any, index: Index, chosen_by: list[Traced], picked: Any) -> Traced:
+        """Return the cells that an index selects."""
         value = self.value
         whole = np.asarray(value[plain] if picked is None else picked)
         relation = index.relation
@@ -286,7 +319,7 @@ class Traced(Members, Body):
             ]
             if whole.base is not None and root(whole) is root(value):  # writing to the view writes to this array
                 made = self._shown(whole, self, relation)
-                made._decided = Later(united_all, *decided)
+                made._decided = Later(united_all, made._decided, *decided)
                 return made
             return self._new(whole, Later(united_all, Later(composed, relation, self._origins()), *decided))
         if whole.base is not None and root(whole) is root(value):
@@ -321,7 +354,7 @@ class Traced(Members, Body):
             if into != given.shape:
                 origins = Later(composed, Later(reshaped, given.shape, into), origins)
         self._run.before_writing(self)
-        self.value[plain] = given
+        self.value[plain] = given if traced else value  # if it is wrong, NumPy's error is about the value as it is
         self._run.tape.add(("=", value._number_in_run if traced else 0, given.ndim), (), given.shape)
         self._write(target, origins)
         if self._run.selection:
@@ -365,11 +398,3 @@ class Traced(Members, Body):
         index = indexed(self.value.shape, whole, spelled)
         tape.add((index.text, self._number_in_run, said), index.given)
         return whole, index, chosen_by, picked
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.value.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self.value)))
-
-    def __len__(self) -> int:
-        return len(self.value)

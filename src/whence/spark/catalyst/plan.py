@@ -23,6 +23,7 @@ from whence.spark.sources.files import state
 from whence.spark.sources.naming import Sources, view_names
 from whence.spark.sources.pandas_api import as_spark, is_pandas, without_index
 from whence.spark.sources.registry import kind_of
+from whence.store.values import name_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +40,9 @@ class Plan:
 def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     """Read the plan of a DataFrame, made with the DataFrame API, SQL, or pandas API on Spark."""
     frame = classic(df)
-    given = {name: _plan_of_source(each) for name, each in (sources or {}).items()}
+    if sources is not None and not isinstance(sources, Mapping):
+        raise BadType(f"sources maps names to DataFrames, such as {{'orders': df}}, not {type(sources).__name__}")
+    given = {name_of(name, "source"): _plan_of_source(each, name) for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
     compact = Compact(jvm)
     found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
@@ -118,9 +121,9 @@ def _why_plan_varies(java: Any, jvm: Jvm) -> str:
     return next((each.why for each in causes(merged)), "")
 
 
-def _plan_of_source(df: object) -> Any:
+def _plan_of_source(df: object, name: str) -> Any:
     """The plan of a DataFrame that is named as a source. For pandas API on Spark, without the attached index."""
-    java = classic(df)._jdf.queryExecution().analyzed()
+    java = classic(df, f"sources={{{name!r}: ...}} takes")._jdf.queryExecution().analyzed()
     return without_index(java) if is_pandas(df) else java
 
 
@@ -135,7 +138,7 @@ def _under_columns(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
     return Sort(Project(rows.child, named), keys, rows.everywhere)
 
 
-def classic(df: object) -> DataFrame:
+def classic(df: object, what: str = "a pipeline is") -> DataFrame:
     """Return the DataFrame of a classic session. Raise, with the reason, if it is something else."""
     try:
         from pyspark.sql import DataFrame as Any_
@@ -151,7 +154,7 @@ def classic(df: object) -> DataFrame:
                 " session, "
                 "SparkSession.builder.master('local[*]') or spark-submit"
             )
-        raise BadType(f"a pipeline is a PySpark DataFrame, not {type(df).__name__}")
+        raise BadType(f"{what} a PySpark DataFrame, not {type(df).__name__}")
     context = df.sparkSession.sparkContext
     if context._jsc is None or context._jsc.sc().isStopped():
         raise Closed("the Spark session of this DataFrame was stopped: make the DataFrame again in a running one")

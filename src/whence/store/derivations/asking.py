@@ -156,6 +156,8 @@ def first(
     store: Store, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any], lineage: Lineage
 ) -> Answer:
     """Find the earliest cells along the lineage for which a condition holds."""
+    if not callable(predicate):
+        raise BadType(f"log.first takes a function that returns a mask, such as np.isnan, not {predicate!r}")
     given = {latest(store, key): array for key, array in values.items()}
 
     def holds(dataset: str) -> Selection | None:

@@ -22,7 +22,8 @@ import numpy as np
 from whence.arrays.linking.content import digest_of
 from whence.arrays.linking.frames import array_behind, table_digest
 from whence.arrays.linking.places import CodeLine
-from whence.arrays.recording.calls import Captured, Doubt, Edge, said
+from whence.arrays.recording.calls import Captured, Edge
+from whence.arrays.recording.said import Doubt, said
 from whence.arrays.recording.structures import Array
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
 from whence.errors import BadType
