@@ -215,6 +215,13 @@ class Relation:
         """Whether all rows are in memory, or fit into it."""
         return self._table is not None or self._held.numbers <= LOAD_LIMIT
 
+    @property
+    def numbers(self) -> int:
+        """The number of integers that all rows need in memory."""
+        if self._table is None:
+            return self._held.numbers
+        return 2 * len(self._table) * (len(self._out_shape) + len(self._in_shape))
+
     def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
         """Yield all rows, or those of the given blocks, in one table if they fit into memory."""
         if self._fits:
