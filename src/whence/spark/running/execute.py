@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whence.rows import walk
 from whence.rows.determinism.clock import reads_clock
 from whence.rows.eager import FUNCTIONS
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.running import outputs
 from whence.spark.running.annotated import row_id_column, run_annotated
 from whence.spark.running.materialize import run_saving

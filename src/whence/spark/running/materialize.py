@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from whence.rows import Attr, Operator, Project, keep
 from whence.rows.saving import OUTPUT, PlanPath, Saved, TracePlan, operator_at, read_above, replaced_at
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.running import outputs
 from whence.spark.running.artifacts import Held, Result, RunArtifacts, described_jobs, first_line, row_count, written
 from whence.spark.running.compact import shrunk
