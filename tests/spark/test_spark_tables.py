@@ -82,6 +82,9 @@ def test_tables_are_listed_shown_drawn_and_exported(spark: SparkSession, shop: P
     for command, said in ((["ls"], r"totals\s+table\s+2 x 3"), (["show", "totals"], r"columns: .*'oldest'")):
         shown = CliRunner().invoke(whence, [*command, "--log", log.where])
         assert re.search(said, shown.output), shown.output
+    described = str(log.show("totals"))
+    assert "totals <- orders by totals: the run computes it when it is asked" in described
+    assert max(map(len, described.splitlines())) < 250
     assert {"customers", "orders", "customers.parquet@v1"} <= set(log.graph.ancestors("totals"))
     log.export(shop / "prov.json")
     entities = json.loads((shop / "prov.json").read_text())["entity"]
