@@ -8,6 +8,7 @@ from typing import Any
 def overlaps_itself(array: Any) -> bool:
     """Whether several cells may share the same memory.
 
+    >>> import numpy as np
     >>> x = np.zeros((2, 3))
     >>> overlaps_itself(x[:, ::-2].T), overlaps_itself(np.broadcast_to(x, (4, 2, 3)))
     (False, True)

@@ -217,10 +217,14 @@ class Relation:
 
     @property
     def numbers(self) -> int:
-        """The number of integers that all rows need in memory."""
-        if self._table is None:
-            return self._held.numbers
-        return 2 * len(self._table) * (len(self._out_shape) + len(self._in_shape))
+        """The number of integers that all rows need in memory, at most.
+
+        >>> Relation.identity((3, 2)).numbers
+        8
+        """
+        if self._stored is not None:
+            return self._stored.numbers
+        return 2 * len(self) * sum(map(len, self._views))
 
     def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
         """Yield all rows, or those of the given blocks, in one table if they fit into memory."""
