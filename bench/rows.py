@@ -215,7 +215,7 @@ def _saved(pipeline: Pipeline) -> int:
 def _unprojected(pipeline: Pipeline, place: Path) -> int:
     """Return the bytes of the same results with all their columns, as Spark writes them."""
     from whence.rows.saving import operator_at
-    from whence.spark.catalyst.write import frame
+    from whence.spark.catalyst.frames import frame
 
     total = 0
     for number, each in enumerate(pipeline.trace_plan.saved):

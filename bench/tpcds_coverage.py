@@ -36,8 +36,8 @@ from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import sources
 from whence.rows.questions.rows import predicate
 from whence.spark import local_session
+from whence.spark.catalyst.frames import frame
 from whence.spark.catalyst.plan import Plan, read
-from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
 from whence.testing.rows import AnnotatedRow, IdSets, annotated, over_only, same_value, selected, stored_faults, united
 

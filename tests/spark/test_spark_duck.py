@@ -37,9 +37,9 @@ from whence.rows import (
 from whence.rows.duck import Files, count, select, translated
 from whence.rows.duck.engine import connected
 from whence.rows.pushdown import infer
+from whence.spark.catalyst.frames import frame
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.plan import read
-from whence.spark.catalyst.write import frame
 from whence.spark.sources.row_ids import files_of
 
 if TYPE_CHECKING:

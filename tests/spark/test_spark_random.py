@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from whence.rows.determinism.reasons import unpinned
 from whence.rows.questions.restrict import sources
 from whence.rows.questions.rows import Asked
+from whence.spark.catalyst.frames import frame
 from whence.spark.catalyst.plan import read
-from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
 from whence.testing.rows import AnnotatedRow, annotated, answer_faults, faults, over_only
 from whence.testing.strategies.pipelines import STEPS, Drawn, pipelines

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +82,9 @@ def test_tables_are_listed_shown_drawn_and_exported(spark: SparkSession, shop: P
     for command, said in ((["ls"], r"totals\s+table\s+2 x 3"), (["show", "totals"], r"columns: .*'oldest'")):
         shown = CliRunner().invoke(whence, [*command, "--log", log.where])
         assert re.search(said, shown.output), shown.output
+    described = str(log.show("totals"))
+    assert "totals <- orders by totals: the run computes it when it is asked" in described
+    assert max(map(len, described.splitlines())) < 250
     assert {"customers", "orders", "customers.parquet@v1"} <= set(log.graph.ancestors("totals"))
     log.export(shop / "prov.json")
     entities = json.loads((shop / "prov.json").read_text())["entity"]
@@ -190,6 +193,8 @@ import whence as wh
 with wh.open(sys.argv[1]) as log:
     found = log.backward("doubled", "1,0")
     print({name: each.cells().tolist() for name, each in found.items()}, found.precise)
+    heavy = {"pandas", "whence.arrays.rules", "whence.spark.catalyst.write"} & sys.modules.keys()
+    assert not heavy, f"the question imported {heavy}"
     print(found["orders"].pandas()["amount"].tolist())
 """
     done = subprocess.run([sys.executable, "-c", asked, log.where], capture_output=True, text=True, timeout=300)
@@ -311,6 +316,38 @@ def test_a_large_output_is_saved_when_it_is_handed_over(
     assert len(frame) == 6
     assert rows(log.backward("frame", "3,0:2")["orders"]) == [3]
     assert log.check().ok
+
+
+def test_a_hand_over_runs_the_pipeline_once(spark: SparkSession, log: wh.Log, tmp_path: Path) -> None:
+    """Without caching the output, or a job that looks at its size first, and whatever that size is."""
+    from pyspark.sql import functions as F
+
+    numbers = np.arange(60_000)
+    pd.DataFrame({"key": numbers, "part": numbers / 7, "few": np.repeat([0.5, 2.5], 30_000)}).to_parquet(
+        tmp_path / "numbers.parquet"
+    )
+    df = spark.read.parquet(str(tmp_path / "numbers.parquet")).groupBy("key").agg(F.max("part"), F.max("few"))
+
+    def jobs(group: str, make: Callable[[], object]) -> int:
+        spark.sparkContext.setJobGroup(group, group)
+        try:
+            make()
+        finally:
+            for name in ("spark.jobGroup.id", "spark.job.description"):
+                spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
+        return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+    plain = jobs("plain", df.toPandas)
+    p = log.pipeline(df, name="large")
+    assert jobs("handed over", p.to_pandas) == plain
+    frame = p.to_pandas()
+    expected = pd.DataFrame(df.toPandas()).sort_values("key", ignore_index=True)
+    assert frame.sort_values("key", ignore_index=True).equals(expected)
+    assert jobs("again", lambda: p.to_numpy(["max(part)"], name="X")) == 0
+    at = int(np.flatnonzero(frame["key"] == 41_000)[0])
+    assert log.backward("X", f"{at},0", lineage="value")["numbers"].cells().tolist() == [[41_000, 1]]
+    assert p.forward("numbers", {"key": 3}).collect() == [(3, 3 / 7, 0.5)]
+    assert p.run().count() == 60_000
 
 
 def test_frames_and_arrays_go_back_to_spark(spark: SparkSession, shop: Path, log: wh.Log) -> None:

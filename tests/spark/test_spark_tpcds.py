@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whence.rows.pushdown import infer
+from whence.spark.catalyst.frames import frame
 from whence.spark.catalyst.plan import read
-from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
 from whence.testing.rows import annotated, answer_faults, faults, over_only, stored_faults
 

@@ -10,8 +10,8 @@ import pytest
 
 from whence.rows import Filter
 from whence.rows.questions.rows import predicate
+from whence.spark.catalyst.frames import frame
 from whence.spark.catalyst.plan import Plan, read
-from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage
 from whence.spark.pipeline import Pipeline
 from whence.testing.rows import annotated, over_only, stored_faults, united

@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
 import whence as wh
 from whence.errors import FutureVersion, StoreError
 from whence.graph import Graph
+from whence.relation.tables import over_columns
 from whence.store.catalog import database, migrations, statements
 from whence.store.catalog.migrations import Migration
 from whence.store.prov.importing import add_graph
@@ -84,6 +86,25 @@ def test_a_small_cache_still_answers(tmp_path: Path) -> None:
     with two_arrays(wh.open(tmp_path / "log", cache=0)) as log:
         for _ in range(3):
             assert len(log.query(["B", "A"], "0:3")) == 3
+
+
+def test_a_relation_whose_rows_fit_into_the_cache_is_read_once(tmp_path: Path) -> None:
+    """Its size is that of its columns in memory: those that are constant, such as the columns of a table, take none."""
+    rows = np.random.default_rng(0).permutation(20_000)
+    pairs = np.stack([np.arange(len(rows)), rows], axis=1)
+    relation = over_columns(wh.compress(pairs, (len(rows),), (len(rows),)), 3, 4)
+    with wh.open(tmp_path / "log") as log:
+        log.array("A", shape=relation.in_shape)
+        log.array("B", shape=relation.out_shape)
+        log.lineage("B", "A", relation)
+    with wh.open(tmp_path / "log", cache=8 * 2 * len(rows)) as log:
+        reader = log._store.reader
+        with reader._database.read() as connection:
+            (found,) = statements.derivations(connection, output="B")
+        held = reader.boxes(found.hash)
+        assert held.numbers == len(rows)
+        assert log.backward("B", [(7, 0)], to="A").cells().tolist() == [[rows[7], each] for each in range(4)]
+        assert reader.boxes(found.hash) is held
 
 
 def test_the_catalog_refers_only_to_blobs_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

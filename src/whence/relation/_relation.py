@@ -235,6 +235,17 @@ class Relation:
         """Whether all rows are in memory, or fit into it."""
         return self._table is not None or self._held.numbers <= LOAD_LIMIT
 
+    @property
+    def numbers(self) -> int:
+        """The number of integers that all rows need in memory, at most.
+
+        >>> Relation.identity((3, 2)).numbers
+        8
+        """
+        if self._stored is not None:
+            return self._stored.numbers
+        return 2 * len(self) * sum(map(len, self._views))
+
     def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
         """Yield all rows, or those of the given blocks, in one table if they fit into memory."""
         if self._fits:

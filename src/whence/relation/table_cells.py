@@ -87,6 +87,11 @@ class TableRelation(Relation):
         return cls(rows.out_shape, rows.in_shape, held, pieces, cells)
 
     @property
+    def numbers(self) -> int:
+        """The number of integers that all rows of all pieces need in memory."""
+        return super().numbers + sum(each.numbers for each in self._pieces)
+
+    @property
     def lineages(self) -> tuple[str, ...]:
         """The kinds of lineage for which cells are stored."""
         return tuple(self._between)
@@ -97,11 +102,13 @@ class TableRelation(Relation):
         there = self._in_shape if backward else self._out_shape
         boxes: list[Ints] = []
         for number, between in known.pieces:
+            asked: dict[bytes, Ints] = {}  # columns that are asked about in the same rows share their answer
             for outs, ins in between:
                 here, other = (outs, ins) if backward else (ins, outs)
                 spans = _spans(selection.boxes, here)
                 if len(spans):
-                    found = self._rows(number, spans, backward)
+                    key = spans.tobytes()
+                    found = asked[key] = asked[key] if key in asked else self._rows(number, spans, backward)
                     boxes += [_box(found, low, high) for low, high in _runs(other)]
         empty = not sum(map(len, boxes))
         made = Selection.empty(there) if empty else Selection.from_boxes(np.concatenate(boxes), there)

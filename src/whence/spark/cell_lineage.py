@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from whence.rows import Project, Source, fresh, keep
 from whence.rows.eager.ids import LONG
 from whence.selection import Selection
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import Lineage, rows_by_id
 from whence.spark.reached import Reached
 from whence.spark.sources.numbering import numbering_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.progress import seen
 from whence.spark.sources.row_ids import named, united, with_files
 

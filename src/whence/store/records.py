@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from whence.words import counted, in_units
 
 WIDEST = 60  # printed characters of an argument; --json prints all of it
+LONGEST = 200  # printed characters of a property
+NOT_PRINTED = frozenset({"column_lineage", "blob_columns"})
+"""Properties of tables for other programs; --json prints them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,9 @@ class Operation:
         return asdict(self)
 
 
-def _short(text: str) -> str:
-    """Shorten an argument to fit into a line."""
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+def _short(text: str, longest: int = WIDEST) -> str:
+    """Shorten an argument or a property to fit into a line."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class Derivation:
 
     def __str__(self) -> str:
         how = f" by {self.operation}" if self.operation else ""
+        if self.kind == "run":
+            return f"{self.output} <- {self.input}{how}: the run computes it when it is asked"
         how += f" ({self.kind})" if self.kind != "boxes" else ""
         tuples, boxes = counted(self.tuples, "tuple"), counted(self.boxes, "box", "boxes")
         return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
@@ -137,7 +142,11 @@ class Description:
             str(dataset),
             f"  created {dataset.created or 'at an unknown time'}" + (f" by {dataset.by}" if dataset.by else ""),
         ]
-        lines += [f"  {key}: {value}" for key, value in dataset.properties.items()]
+        lines += [
+            f"  {key}: {_short(str(value), LONGEST)}"
+            for key, value in dataset.properties.items()
+            if key not in NOT_PRINTED and value != []
+        ]
         for title, items in (
             ("derived from", self.derived_from),
             ("led to", self.led_to),

@@ -35,7 +35,7 @@ from whence.rows.expressions import Call
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict, sources
 from whence.rows.questions.rows import Asked, described, predicate
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import given
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from whence.arrays.adapters.tables import guarded
 from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
+from whence.arrays.overlap import overlaps_itself
 from whence.arrays.recording.calls import Call, Captured, Edge, placed
 from whence.arrays.recording.said import ALL_OF_IT
 from whence.arrays.recording.structures import Array, Pairs, outputs_of, replaced_fields, write_back
-from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._left import RunArray, plain_afterwards
 from whence.arrays.tracing._rebound import rebound

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.overlap import overlaps_itself
 
 SAMPLE = 1024
 ENOUGH = 16  # points that make content distinctive

@@ -19,7 +19,7 @@ from whence.arrays.linking.arrivals import Arrival, Change, How, Seen
 from whence.arrays.linking.content import digest_of, is_distinctive, only_computed
 from whence.arrays.linking.frames import array_behind
 from whence.arrays.linking.layout import Layout, Shape, shown
-from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.overlap import overlaps_itself
 from whence.arrays.rules._rows import affine, only_in, product
 from whence.arrays.rules.views import viewed
 from whence.relation import Relation

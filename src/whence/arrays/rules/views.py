@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.overlap import overlaps_itself
 from whence.arrays.rules._rows import Factor, Shape, factor, moved, numbered, only_in, product, row, whole_out
 from whence.arrays.rules._rules import Link, Links, named, rule, shape
 from whence.errors import NoRule

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whence import _tracked
-from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.overlap import overlaps_itself
 from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now

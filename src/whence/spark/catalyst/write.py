@@ -35,7 +35,6 @@ from whence.rows import (
     keep,
 )
 from whence.rows.documents import NotHeld
-from whence.rows.unique_columns import unique_column_ids
 from whence.spark.catalyst import stored_calls
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.operators import output_of
@@ -57,11 +56,6 @@ JOIN_TYPES = {
     "semi": "LeftSemi",
     "anti": "LeftAnti",
 }
-
-
-def frame(plan: Operator, jvm: Jvm) -> DataFrame:
-    """The DataFrame that runs an operator. Columns keep their order; names may repeat."""
-    return jvm.frame(Plans(jvm).lower(unique_column_ids(plan)))
 
 
 class Plans:

@@ -26,7 +26,7 @@ from whence.rows import (
 )
 from whence.rows.eager import Tagged
 from whence.rows.saving import ANNOTATED, PlanPath, TracePlan
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import given
 from whence.spark.running.artifacts import Held, Result, RunArtifacts, described_jobs, first_line, row_count, written
 

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from whence.errors import TooLarge, WhenceError
+from whence.errors import Damaged, TooLarge, WhenceError
 from whence.rows import Attr
 from whence.rows.duck import Files
-from whence.rows.saving import PlanPath, TracePlan
+from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath, TracePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from whence.spark.catalyst.jvm import Jvm
+    from whence.store import Store
 
 LARGEST = 1 << 30  # the most bytes of a saved result; larger ones are not saved, and questions replay
 
@@ -102,6 +103,20 @@ def row_count(paths: tuple[str, ...]) -> int:
     import pyarrow.parquet as pq
 
     return sum(int(pq.read_metadata(path).num_rows) for path in paths)
+
+
+def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
+    """The results with their files in the log's local storage."""
+    found = {}
+    for each in saved:
+        place = tuple(each["place"])
+        title = "the output" if place in (OUTPUT, ANNOTATED) else "a saved result"
+        try:
+            paths = tuple(str(store.blobs.local(files[number], title)) for number in each["files"])
+        except Damaged as error:
+            raise Damaged(f"{error}. Until then, log.pipeline(df, save='never') answers by replay") from error
+        found[place] = replace(results[place], paths=paths)
+    return found
 
 
 @contextmanager

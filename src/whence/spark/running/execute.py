@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whence.rows import walk
 from whence.rows.determinism.clock import reads_clock
 from whence.rows.eager import FUNCTIONS
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.running import outputs
 from whence.spark.running.annotated import row_id_column, run_annotated
 from whence.spark.running.materialize import run_saving
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 FEW_ROWS = 100_000  # functions of groups are annotated if they get at most this many rows
 
 
-def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
-    """Run a pipeline, save what is needed to trace its rows, and record the run in the log, if there is one."""
+def run(analysis: Analysis, *, row_ids: bool = False, fetched: bool = False) -> Subject:
+    """Run a pipeline, save what is needed to trace its rows, and record the run in the log, if there is one.
+
+    With `fetched`, the whole output is saved, and not cached: it will be handed over.
+    """
     analysis.require_unchanged()
     started = now()
     if reads_clock(analysis.unpinned_plan):
@@ -46,7 +49,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
             return outputs.local(rows, analysis.df, plan, analysis.versions, jvm)
 
         witness, small = analysis.settings.witness, likely_small(analysis)
-        artifacts = run_saving(df, plan, analysis.trace_plan, witness, jvm, local, small)
+        artifacts = run_saving(df, plan, analysis.trace_plan, witness, jvm, local, small, fetched)
     if analysis.store is not None:
         artifacts = record(analysis.store, analysis, artifacts, started)
     return Subject.of(analysis, artifacts)

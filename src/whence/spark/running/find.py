@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from whence.rows import fresh, like
 from whence.rows.saving import ANNOTATED, OUTPUT, TracePlan, trace_plan
 from whence.spark.running.annotated import row_id_column
-from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.artifacts import Result, RunArtifacts, opened
 from whence.spark.running.fingerprint import fingerprint
-from whence.spark.running.record import opened
 from whence.spark.running.subject import Subject
 
 if TYPE_CHECKING:

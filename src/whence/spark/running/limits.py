@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whence.rows import Attr, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
 from whence.rows.saving import PlanPath, operator_at, replaced_at
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import given
 from whence.spark.running.artifacts import described_jobs
 from whence.spark.running.outputs import surely_small

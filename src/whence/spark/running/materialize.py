@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from whence.rows import Attr, Operator, Project, keep
 from whence.rows.saving import OUTPUT, PlanPath, Saved, TracePlan, operator_at, read_above, replaced_at
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.running import outputs
 from whence.spark.running.artifacts import Held, Result, RunArtifacts, described_jobs, first_line, row_count, written
 from whence.spark.running.compact import shrunk
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whence.spark.catalyst.jvm import Jvm
 
+SAMPLED = 1000  # values of a column show whether values repeat
 Local: TypeAlias = "Callable[[pa.Table], DataFrame | None]"
 
 
@@ -32,15 +33,16 @@ def run_saving(
     jvm: Jvm,
     local: Local,
     few: bool,
+    fetched: bool = False,
 ) -> RunArtifacts:
     """Run a pipeline, and save what the trace plan says. If something cannot be saved, the failure is noted and the run
     continues.
 
     `local` makes a frame of the rows of a small output, if it can. `few` means that it can, and that the output is
-    probably small.
+    probably small. With `fetched`, the output is saved whatever its size, and needs no frame.
     """
     try:
-        return _save_artifacts(df, plan, planned, witness, jvm, local, few)
+        return _save_artifacts(df, plan, planned, witness, jvm, local, few, fetched)
     except Exception as error:  # an error of the pipeline itself occurs again
         held = Held()
         held.persist(df)
@@ -50,7 +52,7 @@ def run_saving(
 
 
 def _save_artifacts(
-    df: DataFrame, plan: Operator, planned: TracePlan, witness: str, jvm: Jvm, local: Local, few: bool
+    df: DataFrame, plan: Operator, planned: TracePlan, witness: str, jvm: Jvm, local: Local, few: bool, fetched: bool
 ) -> RunArtifacts:
     held = Held()
     folder, going = held.folder, plan
@@ -73,20 +75,27 @@ def _save_artifacts(
         if not clear:
             planned = TracePlan(unavailable_reason="Limit: equal rows may lie on both sides of the limit")
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
-    if first is None:
+    if first is None and fetched:
+        with described_jobs(jvm, "the output, to be handed over"):
+            first = fetched_rows(output)
+    elif first is None:
         first = _compute_output(output, plan, few, held, failures, jvm)
     if first is not None:
         try:
             results[OUTPUT] = output_result(first, plan.output, folder / "output")
         except OSError as error:
             failures.append(f"the output could not be saved: {first_line(error)}")
-        output = _instead(output, first, local, held, failures)
+    kept: DataFrame | None = output
+    if fetched and OUTPUT in results:
+        kept = None  # caching it would take a second job
+    elif first is not None:
+        kept = _instead(output, first, local, held, failures)
     refined = planned
     try:
         refined, results = shrunk(plan, planned, results, witness)
     except Exception as error:
         failures.append(f"the saved results could not be compacted: {first_line(error)}")
-    return RunArtifacts(refined, results, output, tuple(failures), (held,))
+    return RunArtifacts(refined, results, kept, tuple(failures), (held,))
 
 
 def _compute_output(
@@ -152,11 +161,15 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
 
 def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
     """The output in memory if it is small; otherwise None."""
-    unique = output
-    if len({name.lower() for name in output.columns}) < len(output.columns):
-        unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
-    table = (unique if few else unique.limit(outputs.MOST_ROWS + 1)).toArrow()
+    table = fetched_rows(output if few else output.limit(outputs.MOST_ROWS + 1))
     return table if table.num_rows <= outputs.MOST_ROWS and table.nbytes <= outputs.MOST_BYTES else None
+
+
+def fetched_rows(output: DataFrame) -> pa.Table:
+    """The rows, with columns named c0, c1 ... if Spark takes some of their names for equal."""
+    if len({name.lower() for name in output.columns}) < len(output.columns):
+        output = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
+    return output.toArrow()
 
 
 def output_result(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
@@ -168,5 +181,23 @@ def output_result(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> R
     folder.mkdir()
     path = folder / "output.parquet"
     chosen = table.select(list(places)).rename_columns([f"c{index}" for index in range(len(places))])
-    pq.write_table(chosen, path, compression="zstd")
+    pq.write_table(chosen, path, compression="zstd", use_dictionary=_with_dictionary(chosen))
     return Result((str(path),), tuple(columns[place] for place in places), places, table.num_rows)
+
+
+def _with_dictionary(table: pa.Table) -> list[str] | bool:
+    """The columns to write with a dictionary: not floats that rarely repeat, for which it costs most of the time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def repeats(column: pa.ChunkedArray) -> bool:
+        few = column.slice(0, SAMPLED)
+        return bool(pc.count_distinct(few, mode="all").as_py() * 2 <= len(few))
+
+    if any(pa.types.is_nested(field.type) for field in table.schema):  # Arrow would want the paths of their parts
+        return True
+    return [
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if not pa.types.is_floating(column.type) or repeats(column)
+    ]

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import Damaged, WhenceError
-from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
-from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.errors import WhenceError
+from whence.rows.saving import OUTPUT, PlanPath
+from whence.spark.running.artifacts import RunArtifacts, opened
 from whence.spark.running.document import run_document
 from whence.spark.running.fingerprint import digest, fingerprint, saved_at
 from whence.spark.sources.handed import handed_file
@@ -112,20 +112,6 @@ def _plan(analysis: Analysis, run: RunArtifacts, files: list[Blob]) -> dict[str,
     except WhenceError as error:
         return {"missing": str(error)}
     return {"file": len(files) - 1}
-
-
-def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
-    """The results with their files in the log's local storage."""
-    found = {}
-    for each in saved:
-        place = tuple(each["place"])
-        title = "the output" if place in (OUTPUT, ANNOTATED) else "a saved result"
-        try:
-            paths = tuple(str(store.blobs.local(files[number], title)) for number in each["files"])
-        except Damaged as error:
-            raise Damaged(f"{error}. Until then, log.pipeline(df, save='never') answers by replay") from error
-        found[place] = replace(results[place], paths=paths)
-    return found
 
 
 def _activity_of_run(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from whence.errors import Damaged
 from whence.rows import Project, Source, fresh, keep
+from whence.rows.arrow import numbers_of
 from whence.rows.duck.files import SHIFT
 from whence.rows.eager.ids import LONG
 
@@ -94,7 +95,7 @@ def numbering_of(source: Source, jvm: Jvm) -> Numbering:
 def _counted(source: Source, jvm: Jvm, shift: int) -> Numbering:
     from pyspark.sql import functions as F
 
-    from whence.spark.catalyst.write import frame
+    from whence.spark.catalyst.frames import frame
     from whence.spark.running.artifacts import described_jobs
 
     row_id = fresh("_id", LONG, nullable=False)
@@ -121,8 +122,8 @@ def _counted(source: Source, jvm: Jvm, shift: int) -> Numbering:
 
 def ids_of(identities: pa.Table, files: Sequence[str] | None) -> Ints:
     """Compute row ids from identities. If rows are numbered by files, these have the columns `_file` and `_row`."""
-    rows = identities.column("_row").combine_chunks().to_numpy()
+    rows = numbers_of(identities.column("_row"))
     if files is None:
-        return np.asarray(rows, np.int64)
+        return rows
     places = identities.column("_file").combine_chunks()
-    return (np.asarray(places.indices.to_numpy(), np.int64) << SHIFT) + np.asarray(rows, np.int64)
+    return (numbers_of(places.indices) << SHIFT) + rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whence.rows.arrow import integers, numbers_of, strings
+from whence.selection import distinct
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.registry import kind_of
 
@@ -51,25 +53,23 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
 
 def united(*numbers: pa.ChunkedArray) -> pa.ChunkedArray:
     """The distinct numbers, sorted."""
-    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     chunks = [chunk for each in numbers for chunk in each.chunks]
-    values = pc.drop_null(pa.chunked_array(chunks, pa.int64())).to_numpy()
+    values = numbers_of(pc.drop_null(pa.chunked_array(chunks, pa.int64())))
     if not (values[1:] > values[:-1]).all():  # usually they are sorted already
-        values = np.sort(pc.unique(pa.array(values)).to_numpy())
-    return pa.chunked_array([values], pa.int64())
+        values = distinct(values)
+    return pa.chunked_array([integers(values)], pa.int64())
 
 
 def named(numbers: pa.ChunkedArray, source: Source) -> pa.Table:
     """Identities as a table: `_file` and `_row`, sorted, or only `_row`. File names are dictionary-encoded."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     files = files_of(source)
     if files is None:
         return pa.table({ROW: numbers})
-    places = pc.cast(pc.shift_right(numbers, SHIFT), pa.int32()).combine_chunks()
-    within = pc.bit_wise_and(numbers, (1 << SHIFT) - 1)
-    return pa.table({"_file": pa.DictionaryArray.from_arrays(places, pa.array(files)), ROW: within})
+    ids = numbers_of(numbers)
+    places, within = integers(ids >> SHIFT), pa.chunked_array([integers(ids & (1 << SHIFT) - 1)])
+    return pa.table({"_file": pa.DictionaryArray.from_arrays(places.cast(pa.int32()), strings(files)), ROW: within})

@@ -14,9 +14,8 @@ from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
 from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.lineage import Lineage, widest_first
 from whence.spark.running.annotated import row_id_column
-from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.artifacts import Result, RunArtifacts, opened
 from whence.spark.running.document import read_document
-from whence.spark.running.record import opened
 from whence.spark.running.subject import Subject
 from whence.spark.sources.stored import StoredLeaf
 from whence.spark.sources.versions import require_unchanged

@@ -18,8 +18,8 @@ from whence.relation.protocol import Traced
 from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
 from whence.spark.sources.numbering import Numbering, ids_of
+from whence.spark.tables.equal_rows import has_equal_rows
 from whence.spark.tables.held import HeldTable, cells, held_table
-from whence.spark.tables.ordered import has_equal_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -212,7 +212,7 @@ def _rows_by_spark(pipeline: Pipeline, name: str, ids: Ints) -> tuple[list[Any],
     from whence.rows import Join, Project, fresh, keep
     from whence.rows.eager.ids import LONG
     from whence.rows.expressions import Compare
-    from whence.spark.catalyst.write import frame
+    from whence.spark.catalyst.frames import frame
     from whence.spark.lineage import given, widest_first
     from whence.spark.tracing.questions import asked_of, matching
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whence.errors import BadType
 from whence.rows.determinism.clock import reads_clock
 from whence.rows.saving import OUTPUT, TracePlan
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.progress import watched
 from whence.spark.running.artifacts import Result, RunArtifacts
 from whence.spark.running.record import stored_run

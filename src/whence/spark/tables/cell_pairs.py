@@ -17,9 +17,10 @@ from whence.errors import NotTraceable, SparkFailed
 from whence.rows import Attr, Named, Project, fresh, keep
 from whence.rows.cells import LINEAGES, cells_of
 from whence.rows.eager.ids import LIST, Ids, as_list
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.running.artifacts import described_jobs
-from whence.spark.tables.ordered import has_equal_rows, id_pairs, matched
+from whence.spark.tables.equal_rows import has_equal_rows, matched
+from whence.spark.tables.ordered import id_pairs
 from whence.spark.tracing.cells import CellTracer, covering
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking

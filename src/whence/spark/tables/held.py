@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.errors import BadType, NoLineage, NoSuchRow, SourceChanged, UnknownName
 from whence.rows import Attr, Compare, conjunction, fresh
+from whence.rows.arrow import integers, numbers_of
 from whence.rows.duck import Files, numbered, select
 from whence.rows.duck.asking import equal_rows
 from whence.rows.duck.files import SHIFT
@@ -51,15 +52,15 @@ class HeldTable:
         import pyarrow as pa
 
         ids = self.numbering.ids(numbers)
-        found = numbered(self.files, pa.chunked_array([ids], pa.int64()), identity=True)
+        found = numbered(self.files, integers(ids), identity=True)
         if found is None:  # DuckDB reads this data differently from Spark
             held = pa.concat_tables(
                 [_read(path, self.files) for path in self.files.paths], promote_options="permissive"
             )
             found = held.take(pa.array(np.asarray(numbers, np.int64)))
         else:
-            order = np.argsort(self.numbering.numbers(found.column(found.num_columns - 1).to_numpy()), kind="stable")
-            found = found.select(range(found.num_columns - 1)).take(pa.array(order))
+            order = np.argsort(self.numbering.numbers(numbers_of(found.column(found.num_columns - 1))), kind="stable")
+            found = found.select(range(found.num_columns - 1)).take(integers(order))
         found = found.rename_columns(self.names)
         return found if columns is None else found.select(list(columns))
 
@@ -71,7 +72,7 @@ class HeldTable:
 
         found = equal_rows(self.files, rows)
         if found is not None:
-            return np.sort(self.numbering.numbers(found.to_numpy()))
+            return np.sort(self.numbering.numbers(numbers_of(found)))
         own = self.arrow(np.arange(self.shape[0]))  # DuckDB reads this data differently from Spark
         names = [f"c{place}" for place in range(own.num_columns)]
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
@@ -84,7 +85,6 @@ class HeldTable:
 
     def matching(self, rows: object) -> Ints:
         """The numbers of the rows that equal one of the given rows in the columns that it names."""
-        import pyarrow as pa
 
         if is_frame(rows) or is_series(rows):
             rows = rows_of(rows)
@@ -97,7 +97,7 @@ class HeldTable:
                 f"rows of {self.name!r} cannot be looked up by these columns without Spark: use p.backward, or give"
                 " row numbers"
             )
-        numbers = np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
+        numbers = np.sort(self.numbering.numbers(numbers_of(found.column(0))))
         if not len(numbers):
             raise NoSuchRow(f"no row of {self.name!r} is {described(asked[0])}")
         return numbers
@@ -106,7 +106,6 @@ class HeldTable:
         """Like `matching`, for many rows with one join. Their columns must have the names and types of some table
         columns.
         """
-        import pyarrow as pa
 
         own = {attr.name: (attr, held) for attr, held in zip(self.columns, self.files.columns, strict=True)}
         given = tuple(fresh(name, own[name][0].dtype) for name in rows.column_names)
@@ -118,7 +117,7 @@ class HeldTable:
                 f"rows of {self.name!r} cannot be looked up by {', '.join(rows.column_names)} without Spark: give"
                 " row numbers, in one column"
             )
-        return np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
+        return np.sort(self.numbering.numbers(numbers_of(found.column(0))))
 
 
 def held_table(store: Store, name: str) -> HeldTable:

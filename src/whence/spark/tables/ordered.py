@@ -9,12 +9,12 @@ import numpy as np
 
 from whence.errors import BadType
 from whence.rows.saving import ANNOTATED, OUTPUT, TracePlan
-from whence.selection import distinct
 from whence.spark.running.artifacts import Held, RunArtifacts, described_jobs
 from whence.spark.running.execute import run, run_annotating
-from whence.spark.running.materialize import output_result
+from whence.spark.running.materialize import fetched_rows, output_result
 from whence.spark.running.record import add_output, record
 from whence.spark.running.subject import Subject
+from whence.spark.tables.equal_rows import has_equal_rows, matched, numbered_names
 from whence.store.catalog.clock import now
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def ordered(analysis: Analysis, subject: Subject) -> Ordered:
     if subject.annotated is not None:
         return _with_output(annotated_rows(subject))
     if subject.run is None or (subject.run.output is None and OUTPUT not in subject.run.results):
-        subject = run(analysis)
+        subject = run(analysis, fetched=True)
         if subject.annotated is not None:
             return _with_output(annotated_rows(subject))
     subject, rows = _saved(subject)
@@ -130,59 +130,7 @@ def annotated_rows(subject: Subject) -> Ordered:
     rows = table.select([position[attr] for attr in analysis.plan.output])
     pairs = {number: id_pairs(table.column(position[ids.attr]), ids) for number, ids in tagged.ids.items()}
     reasons = tuple(dict.fromkeys((*tagged.reasons, *analysis.cuts)))
-    return Ordered(subject, _numbered_names(rows), pairs, reasons)
-
-
-def has_equal_rows(rows: pa.Table) -> bool:
-    """Whether two rows are equal. If the values of one column are all distinct, no query is needed."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if rows.num_rows < 2:
-        return False
-    if not rows.num_columns:
-        return True
-    for column in rows.columns:
-        is_key = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
-        if is_key and int(pc.count_distinct(column, mode="all").as_py()) == rows.num_rows:
-            return False
-    from whence.rows.duck.engine import connected
-
-    with connected() as connection:
-        connection.register("handed", _numbered_names(rows))
-        found = connection.execute("SELECT count(*) FROM (SELECT DISTINCT * FROM handed)").fetchall()
-        connection.unregister("handed")
-    return bool(int(found[0][0]) < rows.num_rows)
-
-
-def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
-    """For each row of `others`, return its index in `rows`, whose rows are distinct. None if a row is missing."""
-    import pyarrow as pa
-
-    from whence.rows.duck.engine import connected
-
-    if rows.num_rows != others.num_rows:
-        return None
-    rows, others = _numbered_names(rows), _numbered_names(others)
-    # Sums of floats may differ in their last digits between runs, so float columns are left out if the others are
-    # enough.
-    fixed = [place for place, column in enumerate(rows.columns) if not pa.types.is_floating(column.type)]
-    if len(fixed) < rows.num_columns and fixed and not has_equal_rows(rows.select(fixed)):
-        rows, others = rows.select(fixed), others.select(fixed)
-    names = [f"c{place}" for place in range(rows.num_columns)]
-    same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
-    with connected() as connection:
-        connection.register("rows_a", _with_place(rows))
-        connection.register("rows_b", _with_place(others))
-        found = connection.execute(f"SELECT b.place, a.place FROM rows_b b JOIN rows_a a ON {same}").fetchnumpy()
-        for name in ("rows_a", "rows_b"):
-            connection.unregister(name)
-    theirs, ours = (np.asarray(each, np.int64) for each in found.values())
-    if len(theirs) != others.num_rows or len(distinct(theirs)) != len(theirs):
-        return None
-    places = np.empty(len(theirs), np.int64)
-    places[theirs] = ours
-    return places
+    return Ordered(subject, numbered_names(rows), pairs, reasons)
 
 
 def _saved(subject: Subject) -> tuple[Subject, pa.Table]:
@@ -194,14 +142,13 @@ def _saved(subject: Subject) -> tuple[Subject, pa.Table]:
     result = artifacts.results.get(OUTPUT)
     if result is None:
         assert artifacts.output is not None
-        names = [f"c{place}" for place in range(len(artifacts.output.columns))]
         with described_jobs(analysis.jvm, "the output, to be handed over"):
-            table = artifacts.output.toDF(*names).toArrow()
+            table = numbered_names(fetched_rows(artifacts.output))
         return replace(subject, run=_saving(artifacts, table, analysis)), table
     held = pq.read_table(list(result.paths))
     output = analysis.plan.output
     places = [result.places.index(output.index(attr)) for attr in output]
-    return subject, _numbered_names(held.select(places))
+    return subject, numbered_names(held.select(places))
 
 
 def id_pairs(column: pa.ChunkedArray, ids: Ids) -> tuple[Ints, Ints]:
@@ -221,13 +168,3 @@ def id_pairs(column: pa.ChunkedArray, ids: Ids) -> tuple[Ints, Ints]:
         pc.filter(parents, there).to_numpy().astype(np.int64),
         pc.filter(values, there).to_numpy().astype(np.int64),
     )
-
-
-def _numbered_names(rows: pa.Table) -> pa.Table:
-    return rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])
-
-
-def _with_place(rows: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    return _numbered_names(rows).append_column("place", pa.array(np.arange(rows.num_rows)))

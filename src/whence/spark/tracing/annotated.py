@@ -13,7 +13,7 @@ from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
 from whence.rows.needed import needs_source
 from whence.rows.questions.rows import Asked
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed
 from whence.spark.reached import Reached, SparkRows
 from whence.spark.tracing.questions import RowNumbers, asked_of, matching

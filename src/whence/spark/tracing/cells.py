@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from whence.errors import BadType, UnknownName
 from whence.rows import TRUE, Attr, Named, Not, Project, Source, disjunction, fresh, keep
+from whence.rows.arrow import numbers_of
 from whence.rows.cells import LINEAGES, Noted, cells_of, noted_cells
 from whence.rows.cells.flat import Flat, flat_cells
 from whence.rows.cells.static import Place, of_witnesses, static_cells
@@ -29,7 +30,7 @@ from whence.rows.questions.from_pandas import MISSING
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.selection import distinct
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import ROW, files_of
 from whence.spark.tracing.matching import RowSet
@@ -163,12 +164,12 @@ class CellTracer:
     def _like(self, use: Source, where: Expr) -> Ints:
         """The ids of rows for which a condition is true."""
         found = self._asking.matcher.numbers(source_table(use), (where, None))
-        return self._ids_where(use, where) if found is None else np.sort(found.to_numpy())
+        return self._ids_where(use, where) if found is None else np.sort(numbers_of(found))
 
     def unlike(self, use: Source, where: Expr) -> Ints:
         """The ids of rows for which a condition is not true."""
         found = self._asking.matcher.numbers(source_table(use), (_not_true(where), None))
-        return self._ids_where(use, Not(true(where))) if found is None else np.sort(found.to_numpy())
+        return self._ids_where(use, Not(true(where))) if found is None else np.sort(numbers_of(found))
 
     def values(self, use: Source, value: Expr) -> tuple[Ints, pa.ChunkedArray]:
         """The ids of all rows in order, and a value computed from each row."""
@@ -184,7 +185,7 @@ class CellTracer:
         numbered = source_table(use, True)
         operator = filtered(numbered.data, where)
         rows = frame(Project(operator, keep(numbered.columns[-1])), self._analysis.jvm).toArrow()
-        return np.sort(rows.column(0).to_numpy())
+        return np.sort(numbers_of(rows.column(0)))
 
     def flat(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Flat | None:
         """Return the plan of the rows that entered the groups of the question, or None if DuckDB may not compute it."""
@@ -321,13 +322,13 @@ def _flat(lists: pa.ChunkedArray) -> Ints:
 
 def _ids(table: pa.Table, source: Source) -> Ints:
     """The ids of rows, in the form that `identities` uses."""
-    rows = table.column(ROW).to_numpy()
+    rows = numbers_of(table.column(ROW))
     files = files_of(source)
     if files is None:
         return distinct(rows)
     places = {name: at for at, name in enumerate(files)}
     ids = [
-        (np.array([places[name] for name in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()] << SHIFT)
+        np.array([places[name] for name in chunk.dictionary.to_pylist()], np.int64)[numbers_of(chunk.indices)] << SHIFT
         for chunk in table.column("_file").chunks
         if len(chunk)
     ]

@@ -32,7 +32,7 @@ from whence.rows.fallible import may_fail, may_fail_by, sure_part
 from whence.rows.filtering import filtered, settled, steps, with_barrier
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.lineage import given
 from whence.spark.sources.row_ids import ROW
 

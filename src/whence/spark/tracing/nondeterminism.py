@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whence.rows import AggCall, Aggregate, Compare, Filter, Literal, Named, Operator, Window, fresh
 from whence.rows.columns import read_by
 from whence.rows.determinism.reasons import Cause, causes
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 
 if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm

@@ -9,7 +9,7 @@ from whence.rows.eager import FUNCTIONS, Tagged, eager
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.spark.tracing.annotated import AnnotatedTracer
 from whence.spark.tracing.questions import matching
 from whence.spark.tracing.saved_ids import SavedIds

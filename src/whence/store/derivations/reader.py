@@ -225,12 +225,12 @@ class Reader:
             return name in self._current().artifacts
 
     def _weight(self, relation: Relation) -> int:
-        """Estimate the bytes of a relation in memory: two integers for each axis of each box.
+        """Estimate the bytes of a relation in memory.
 
         A relation that may be memory-mapped counts as at least 1/512 of the limit, so that the cache keeps at most 512
         files open; one with parts, which keeps several files open, as 1/16.
         """
         if isinstance(relation, PartedRelation):
             return self._cache.limit >> 4
-        size = 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+        size = 512 + 8 * relation.numbers
         return size if size < MAPPED else max(size, self._cache.limit >> 9)

@@ -11,7 +11,7 @@ from whence.rows import Attr, Named, Operator, Project, fresh, keep, walk
 from whence.rows.cells import cells_of
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.operators import Source
-from whence.spark.catalyst.write import frame
+from whence.spark.catalyst.frames import frame
 from whence.testing.table_cells.cell import SourceCell
 from whence.testing.table_cells.operators import run
 
