@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -64,6 +65,8 @@ def attribute(item: Item, name: str) -> Item:
         return Int(Call("ClockPart", (item_.expr,), "long", name), 0, OF_CLOCKS[name])
     if isinstance(item_, Days) and name == "days":
         return item_.days
+    if isinstance(item, Const) and isinstance(item.value, re.Pattern) and name in ("search", "match", "fullmatch"):
+        return Method(only(item), name)
     if isinstance(item_, Str | Date | Stamp | Match | Split) or (
         isinstance(item, Const) and type(item.value) in (dict, str)
     ):
