@@ -209,3 +209,75 @@ def test_parts_of_constant_points_in_time() -> None:
     assert value(translate(lambda x: x > datetime(2024, 2, 29, 12).hour, ["long"], "boolean"), 13) is True
     chosen = translate(lambda x: (datetime(2024, 1, 1) if x else datetime(2025, 1, 1)).date(), ["boolean"], "date")
     assert str(chosen).startswith("it takes constant points in time apart")
+
+
+def kept(s: Any) -> Any:
+    found = None
+    try:  # noqa: SIM105  # this is how it is often written
+        found = int(s)
+    except (ValueError, TypeError):  # noqa: S110
+        pass
+    return found
+
+
+def changed_first(s: Any) -> Any:
+    state = "start"
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+    return state + str(number)
+
+
+def changed_in_part(s: Any, t: Any) -> Any:
+    state = "start"
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+        if t == "x":
+            state = "bad"
+    return state + str(number)
+
+
+def given_again(s: Any, t: Any) -> Any:
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+    state = "x" if t else "y"
+    return state + str(number)
+
+
+def given_again_elsewhere(s: Any, t: Any) -> Any:
+    state = "start"
+    if t == "x":
+        try:
+            state = "begun"
+            number = int(s)
+            state = "done"
+        except ValueError:
+            number = 0
+    else:
+        state, number = "else", 1
+    return state + str(number)
+
+
+def test_a_variable_keeps_its_value_where_the_statement_of_its_assignment_fails() -> None:
+    found = translate(kept, ["string"], "long")
+    assert [value(found, s) for s in ("12", "x", None)] == [12, None, None]
+    found = translate(given_again, ["string", "string"], "string")
+    assert [value(found, *row) for row in (("12", "t"), ("x", "t"), ("x", None))] == ["x12", "x0", "y0"]
+
+
+@pytest.mark.parametrize("function", [changed_first, changed_in_part, given_again_elsewhere])
+def test_a_value_that_depends_on_where_a_try_failed_is_not_followed(function: Any) -> None:
+    found = translate(function, ["string"] * function.__code__.co_argcount, "string")
+    assert isinstance(found, Untranslated)
+    assert "'state' depends on where in the try" in found.why
