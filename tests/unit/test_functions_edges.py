@@ -215,7 +215,7 @@ def kept(s: Any) -> Any:
     found = None
     try:  # noqa: SIM105  # this is how it is often written
         found = int(s)
-    except (ValueError, TypeError):  # noqa: S110
+    except (ValueError, TypeError):
         pass
     return found
 
@@ -281,3 +281,44 @@ def test_a_value_that_depends_on_where_a_try_failed_is_not_followed(function: An
     found = translate(function, ["string"] * function.__code__.co_argcount, "string")
     assert isinstance(found, Untranslated)
     assert "'state' depends on where in the try" in found.why
+
+
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+PLACES = {"CA": "California", "NY": "New York"}
+
+
+def place_in(s: Any) -> Any:
+    for short, name in PLACES.items():
+        if s in (short, name):
+            return name
+    return "abroad" if s not in PLACES.values() and s not in PLACES.keys() else "?"  # noqa: SIM118
+
+
+def tried(x: Any) -> Any:
+    try:
+        return ("few", "some", "many")[x]
+    except IndexError:
+        return "more"
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "values"),
+    [
+        (lambda d: DAYS[d.weekday()], "date", [date(2024, 1, 1), date(2024, 1, 7), date(1, 1, 3)]),
+        (lambda x: ("old", "young")[x < 18], "long", [17, 18]),
+        (tried, "long", [0, 2, 3, -1, -3, -4, None]),
+        (place_in, "string", ["CA", "New York", "x", "", None]),
+    ],
+)
+def test_items_of_constant_lists_and_views_of_dictionaries(function: Any, dtype: str, values: list[Any]) -> None:
+    found = translate(function, [dtype], "string")
+    assert [value(found, each) for each in values] == [function(each) for each in values]
+    assert isinstance(found, Inside)
+    assert value_sql(found.value, {found.parameters[0]: "x"}) is not None
+
+
+def test_a_computed_place_that_is_no_whole_number_is_not_followed() -> None:
+    found = translate(lambda x: DAYS[x], ["double"], "string")
+    assert "indexes with something that is not a constant" in str(found)

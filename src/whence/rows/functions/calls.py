@@ -134,6 +134,8 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
             default = args[1] if len(args) == 2 else const(None)
             table = item.value
             return each(args[0], lambda key: looked_up(table, key, default, at), at)
+        if name in ("keys", "values", "items") and not args:
+            return Const(getattr(item.value, name)())
         raise Refusal(f"the method {name}() of a dictionary")
     if isinstance(item, Const) and isinstance(item.value, re.Pattern):
         if len(args) != 1:

@@ -287,7 +287,7 @@ class Looking:
             if caught != FALSE:
                 ends.append((caught, ended, self.env))
                 if ended != "returned":
-                    self.lost |= dict.fromkeys(changed - (self.env.keys() - self.partial), list(self.path))
+                    self.lost |= {name: list(self.path) for name in changed - (self.env.keys() - self.partial)}
         if around is not None:
             around.extend(left)
         open_ = [(guard, env) for guard, ended, env in ends if ended != "returned"]
