@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,3 +169,29 @@ def test_a_null_that_a_function_hands_on_is_a_cell_of_its_value(spark: SparkSess
     p = Pipeline(t.select("x", chosen("x", "s").alias("z")))
     cells = [p.backward({"x": x}, columns=["z"], lineage="value").cells("t").cells().tolist() for x in (1, 5)]
     assert cells == [[[0, 1]], []]
+
+
+def test_a_function_is_the_one_that_spark_has_whatever_its_closure_holds_later(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from pyspark.sql import functions as F
+
+    least = 3
+    pattern = re.compile(r"ca\d+x")
+
+    def large(x: Any, s: Any) -> Any:
+        return x is not None and x > least and (pattern.match(s) or re.match(r"c\d+a", s, flags=re.I)) is not None
+
+    texts = ["ca1x", "CA1x", "C22A", "c3A", "cax", "xca1x"]
+    pq.write_table(pa.table({"x": [4, 5, 6, 2, 7, 8], "s": texts}), tmp_path / "t.parquet")
+    t = spark.read.parquet(str(tmp_path / "t.parquet"))
+    df = t.where(F.udf(large, "boolean", useArrow=True)("x", "s")).select("s")
+    kept = [text for x, text in zip([4, 5, 6, 2, 7, 8], texts, strict=True) if large(x, text)]
+    assert kept == ["ca1x", "C22A"]
+    least, pattern = 100, re.compile("x")  # Spark pickled the function when the DataFrame was made
+    p = Pipeline(df)
+    assert [row["s"] for row in df.collect()] == kept
+    assert [[row["s"] for row in p.forward("t", {"s": text}).collect()] for text in texts] == [
+        [text] if text in kept else [] for text in texts
+    ]
+    assert [p.backward({"s": text}).arrow("t").column("s").to_pylist() for text in kept] == [[text] for text in kept]

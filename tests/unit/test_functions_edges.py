@@ -209,3 +209,116 @@ def test_parts_of_constant_points_in_time() -> None:
     assert value(translate(lambda x: x > datetime(2024, 2, 29, 12).hour, ["long"], "boolean"), 13) is True
     chosen = translate(lambda x: (datetime(2024, 1, 1) if x else datetime(2025, 1, 1)).date(), ["boolean"], "date")
     assert str(chosen).startswith("it takes constant points in time apart")
+
+
+def kept(s: Any) -> Any:
+    found = None
+    try:  # noqa: SIM105  # this is how it is often written
+        found = int(s)
+    except (ValueError, TypeError):
+        pass
+    return found
+
+
+def changed_first(s: Any) -> Any:
+    state = "start"
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+    return state + str(number)
+
+
+def changed_in_part(s: Any, t: Any) -> Any:
+    state = "start"
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+        if t == "x":
+            state = "bad"
+    return state + str(number)
+
+
+def given_again(s: Any, t: Any) -> Any:
+    try:
+        state = "begun"
+        number = int(s)
+        state = "done"
+    except ValueError:
+        number = 0
+    state = "x" if t else "y"
+    return state + str(number)
+
+
+def given_again_elsewhere(s: Any, t: Any) -> Any:
+    state = "start"
+    if t == "x":
+        try:
+            state = "begun"
+            number = int(s)
+            state = "done"
+        except ValueError:
+            number = 0
+    else:
+        state, number = "else", 1
+    return state + str(number)
+
+
+def test_a_variable_keeps_its_value_where_the_statement_of_its_assignment_fails() -> None:
+    found = translate(kept, ["string"], "long")
+    assert [value(found, s) for s in ("12", "x", None)] == [12, None, None]
+    found = translate(given_again, ["string", "string"], "string")
+    assert [value(found, *row) for row in (("12", "t"), ("x", "t"), ("x", None))] == ["x12", "x0", "y0"]
+
+
+@pytest.mark.parametrize("function", [changed_first, changed_in_part, given_again_elsewhere])
+def test_a_value_that_depends_on_where_a_try_failed_is_not_followed(function: Any) -> None:
+    found = translate(function, ["string"] * function.__code__.co_argcount, "string")
+    assert isinstance(found, Untranslated)
+    assert "'state' depends on where in the try" in found.why
+
+
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+PLACES = {"CA": "California", "NY": "New York"}
+
+
+def place_in(s: Any) -> Any:
+    for short, name in PLACES.items():
+        if s in (short, name):
+            return name
+    return "abroad" if s not in PLACES.values() and s not in PLACES.keys() else "?"  # noqa: SIM118
+
+
+def tried(x: Any) -> Any:
+    try:
+        return ("few", "some", "many")[x]
+    except IndexError:
+        return "more"
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "values"),
+    [
+        (lambda d: DAYS[d.weekday()], "date", [date(2024, 1, 1), date(2024, 1, 7), date(1, 1, 3)]),
+        (lambda x: ("old", "young")[x < 18], "long", [17, 18]),
+        (tried, "long", [0, 2, 3, -1, -3, -4, None]),
+        (place_in, "string", ["CA", "New York", "x", "", None]),
+    ],
+)
+def test_items_of_constant_lists_and_views_of_dictionaries(function: Any, dtype: str, values: list[Any]) -> None:
+    found = translate(function, [dtype], "string")
+    assert [value(found, each) for each in values] == [function(each) for each in values]
+    assert isinstance(found, Inside)
+    assert value_sql(found.value, {found.parameters[0]: "x"}) is not None
+
+
+def test_a_computed_place_that_is_no_whole_number_is_not_followed() -> None:
+    found = translate(lambda x: DAYS[x], ["double"], "string")
+    assert "indexes with something that is not a constant" in str(found)

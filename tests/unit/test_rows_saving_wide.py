@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import cProfile
 
-from whence.rows import AggCall, Aggregate, Attr, Compare, Join, Named, Operator, Project, Source, Union, keep
+from whence.rows import (
+    AggCall,
+    Aggregate,
+    Attr,
+    Call,
+    Compare,
+    Join,
+    Literal,
+    Named,
+    Operator,
+    Project,
+    Source,
+    Union,
+    conjuncts,
+    keep,
+    walk,
+)
 from whence.rows.saving import trace_plan
 
 
@@ -74,3 +90,22 @@ def test_unions_within_unions_take_steps_in_proportion() -> None:
 
     assert len(trace_plan(nested(40)).uses) == 41
     assert steps(nested(80)) < 3 * steps(nested(40))
+
+
+def in_turn(columns: int) -> Operator:
+    """Each column is computed from the one before it: `df.withColumn("c2", F.col("c1") + 1)`."""
+    plan: Operator = Source("t", 0, (Attr(1, "c0", "long"),))
+    for number in range(1, columns):
+        made = Call("Add", (plan.output[-1], Literal(number, "long")), "long")
+        plan = Project(plan, (*keep(*plan.output), Named(Attr(number + 1, f"c{number}", "long"), made)))
+    return plan
+
+
+def test_columns_that_are_computed_from_each_other_take_steps_as_their_expressions_grow() -> None:
+    """The expressions of n columns have n^2 parts, and each of n operators would copy all of them."""
+    assert steps(in_turn(80)) < 6 * steps(in_turn(40))
+    (found,) = trace_plan(in_turn(4)).uses
+    facts = conjuncts(found.predicate)
+    assert [sum(isinstance(part, Call) for part in walk(fact)) for fact in facts] == [0, 1, 2, 3]
+    assert all(fact.attrs == {Attr(1, "c0", "long")} for fact in facts)
+    assert [sum(1 for _ in walk(fact)) for fact in facts] == [fact.size for fact in facts]

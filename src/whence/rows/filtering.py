@@ -121,13 +121,9 @@ def too_large(expr: Expr, values: Mapping[Attr, Expr]) -> bool:
     if all(isinstance(values.get(attr, attr), Attr) for attr in expr.attrs):
         return False
     count = Counter(part for part in walk(expr) if isinstance(part, Attr))
-    repeated = sum(1 for _ in walk(expr))
-    for attr, times in count.items():
-        if attr in values and not isinstance(values[attr], Attr):
-            repeated += times * sum(1 for _ in walk(values[attr]))
-    return repeated > LARGEST and any(
-        times > 1 and not isinstance(values.get(attr, attr), Attr) for attr, times in count.items()
-    )
+    changed = {attr: times for attr, times in count.items() if not isinstance(values.get(attr, attr), Attr)}
+    repeated = expr.size + sum(times * values[attr].size for attr, times in changed.items())
+    return repeated > LARGEST and any(times > 1 for times in changed.values())
 
 
 @dataclass

@@ -15,8 +15,9 @@ _fresh = count(-1, -1)
 class Expr(Tree):
     """A value computed from one row. Its `dtype` is Catalyst's name of the type: `long`, `decimal(15,2)`, or JSON."""
 
-    __slots__ = ("_attrs", "_deterministic", "_fallible")  # computed once: an expression never changes
+    __slots__ = ("_attrs", "_deterministic", "_fallible", "_size")  # computed once: an expression never changes
     _attrs: frozenset[Attr]
+    _size: int
     _deterministic: bool
     _fallible: bool  # for `whence.rows.fallible.may_fail`
     dtype: str
@@ -42,20 +43,30 @@ class Expr(Tree):
             object.__setattr__(self, "_deterministic", found)
             return found
 
+    def settle(self) -> None:
+        """Compute what is cached, once it is known of all parts; otherwise every property walks through all of it."""
+        every = list(self.parts())
+        parts = [part for part in every if isinstance(part, Expr)]
+        if not parts or len(parts) < len(every) or isinstance(self, Outer):
+            return
+        object.__setattr__(self, "_attrs", frozenset().union(*(part.attrs for part in parts)))
+        object.__setattr__(self, "_size", 1 + sum(part.size for part in parts))
+        object.__setattr__(self, "_deterministic", self.pure and all(part.deterministic for part in parts))
+
+    @property
+    def size(self) -> int:
+        """The number of trees in it, as `walk` yields them."""
+        try:
+            return self._size
+        except AttributeError:
+            found = _size(self)
+            object.__setattr__(self, "_size", found)
+            return found
+
     def __str__(self) -> str:
         from whence.rows.printing import shown
 
         return shown(self)
-
-
-def _exprs(expr: Expr) -> Iterator[Expr]:
-    """The expression and those below it, without the plans of subqueries."""
-    left = [expr]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
-    while left:
-        each = left.pop()
-        yield each
-        if not isinstance(each, Outer):
-            left.extend(part for part in each.parts() if isinstance(part, Expr))
 
 
 def _all_pure(expr: Expr) -> bool:
@@ -74,13 +85,36 @@ def _all_pure(expr: Expr) -> bool:
 
 
 def _attrs(expr: Expr) -> Iterator[Attr]:
-    for each in _exprs(expr):
+    left = [expr]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
+    while left:
+        each = left.pop()
+        known = getattr(each, "_attrs", None)
+        if known is not None:
+            yield from known
+            continue
         if isinstance(each, Attr):
             yield each
             continue
         for part in each.parts():
             if not isinstance(part, Expr):  # the plan of a subquery
                 yield from (outer.attr for outer in walk(part) if isinstance(outer, Outer))
+            elif not isinstance(each, Outer):
+                left.append(part)
+
+
+def _size(expr: Expr) -> int:
+    found, left = 0, [expr]
+    while left:
+        each = left.pop()
+        known = getattr(each, "_size", None)
+        if known is not None:
+            found += known
+        elif isinstance(each, Expr):
+            found += 1
+            left.extend(each.parts())  # type: ignore[arg-type]  # the plan of a subquery is counted below
+        else:
+            found += sum(1 for _ in walk(each))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,15 @@ def conjunction(*predicates: Expr | None) -> Expr:
     >>> conjunction(a, TRUE, conjunction(a, None)) == a
     True
     """
-    flat = tuple(dict.fromkeys(each for predicate in predicates for each in conjuncts(predicate)))
+    # Only parts of equal size are compared, because the hash of a large one takes time.
+    groups: dict[tuple[object, ...], list[Expr]] = {}
+    for predicate in predicates:
+        for each in conjuncts(predicate):
+            groups.setdefault((type(each), each.size, each.attrs), []).append(each)
+    if any(len(group) > 1 for group in groups.values()):
+        flat = tuple(dict.fromkeys(each for predicate in predicates for each in conjuncts(predicate)))
+    else:
+        flat = tuple(group[0] for group in groups.values())
     if FALSE in flat:
         return FALSE
     if not flat:

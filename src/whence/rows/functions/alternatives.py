@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, KeysView, ValuesView
 from typing import TYPE_CHECKING
 
 from whence.rows.expressions import FALSE, TRUE, Compare, Expr, IsNull, Literal
@@ -11,6 +11,7 @@ from whence.rows.functions import texts
 from whence.rows.functions.numbers import Raised
 from whence.rows.functions.refusal import ITEMS, Refusal
 from whence.rows.functions.values import (
+    VIEWS,
     Alternative,
     Bool,
     Const,
@@ -102,8 +103,10 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
     item = value[0].item
     if isinstance(item, Items):
         return item.items
-    if isinstance(item, Const) and isinstance(item.value, list | tuple | range | str | dict):
-        if type(item.value) not in (list, tuple, range, str, dict):
+    if isinstance(item, Const) and isinstance(
+        item.value, list | tuple | range | str | dict | KeysView | ValuesView | ItemsView
+    ):
+        if type(item.value) not in (list, tuple, range, str, dict, *VIEWS):
             return None
         if len(item.value) > ITEMS:
             raise Refusal("it iterates over a long list")

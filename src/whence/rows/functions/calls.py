@@ -7,6 +7,7 @@ import builtins
 import functools
 import inspect
 import math
+import re
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -49,12 +50,22 @@ def call(node: ast.Call, at: Looking) -> Value:
     return _call_value(function[0].item, node, at)
 
 
+def _consumes(function: Item) -> bool:
+    """Whether a function takes all elements of a generator, or stops where the others do not change the result."""
+    if isinstance(function, Method):
+        return function.name == "join"
+    return isinstance(function, Const) and any(function.value is each for each in (any, all, sum, min, max))
+
+
 def _call_value(function: Item, node: ast.Call, at: Looking) -> Value:
-    from whence.rows.functions.expressions import evaluate
+    from whence.rows.functions.expressions import evaluate, generated
 
     if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):
         raise Refusal("a call with * or **")
-    args = [evaluate(arg, at) for arg in node.args]
+    args = [
+        generated(arg, at) if isinstance(arg, ast.GeneratorExp) and _consumes(function) else evaluate(arg, at)
+        for arg in node.args
+    ]
     kwargs = {str(word.arg): evaluate(word.value, at) for word in node.keywords}
     if isinstance(function, Method):
         if kwargs:
@@ -76,6 +87,10 @@ def called(function: object, args: list[Value], kwargs: dict[str, Value], at: Lo
     if isinstance(function, types.FunctionType):
         known = _library(function)
         if known is not None:
+            if set(kwargs) == {"flags"} and function.__module__ == "re" and len(args) == 2:
+                return known([*args, kwargs["flags"]], at)
+            if kwargs:
+                raise Refusal(f"{function.__name__}() with arguments by name")
             return known(args, at)
         if "__wrapped__" in vars(function):
             raise Refusal(f"{function.__name__}() has a decorator")
@@ -119,7 +134,13 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
             default = args[1] if len(args) == 2 else const(None)
             table = item.value
             return each(args[0], lambda key: looked_up(table, key, default, at), at)
+        if name in ("keys", "values", "items") and not args:
+            return Const(getattr(item.value, name)())
         raise Refusal(f"the method {name}() of a dictionary")
+    if isinstance(item, Const) and isinstance(item.value, re.Pattern):
+        if len(args) != 1:
+            raise Refusal(f"{name}() of a regular expression between places")
+        return regular(name, [const(item.value.pattern), args[0], const(item.value.flags)], at)
     if isinstance(item, Const) and type(item.value) is str and name == "join" and len(args) == 1:
         return _joined(item.value, args[0], at)
     if isinstance(item, Match):

@@ -73,8 +73,10 @@ def _evaluate(node: ast.expr, at: Looking) -> Value:
         return _listed(node, at)
     if isinstance(node, ast.Dict):
         return _dictionary(node, at)
-    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+    if isinstance(node, ast.ListComp):
         return only(Items(_comprehension(node, at)))
+    if isinstance(node, ast.GeneratorExp):  # a list can be used twice, a generator cannot
+        raise Refusal("a generator that is not the argument of any(), all(), sum(), min(), max() or join()")
     raise Refusal(f"an expression of the kind {type(node).__name__} is not translated")
 
 
@@ -184,6 +186,15 @@ def _dictionary(node: ast.Dict, at: Looking) -> Value:
     if any(one is None or not is_plain(one.value) for one in (*keys, *values)):
         raise Refusal("a dictionary of values that are not constants")
     return const({k.value: v.value for k, v in zip(keys, values, strict=True) if k is not None and v is not None})
+
+
+def generated(node: ast.GeneratorExp, at: Looking) -> Value:
+    """The elements of a generator. Nobody may see that they are computed one by one: none may fail in a `try`."""
+    before = len(at.errors or ())
+    items = _comprehension(node, at)
+    if len(at.errors or ()) > before:
+        raise Refusal("a generator in a try, whose elements may raise an error")
+    return only(Items(items))
 
 
 def _comprehension(node: ast.ListComp | ast.GeneratorExp, at: Looking) -> tuple[Value, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -62,6 +63,8 @@ def _texts(value: Any, seen: set[int]) -> Iterator[str]:
         if top not in LIBRARIES and top not in sys.stdlib_module_names:
             raise _Unknown
         yield f"module {value.__name__} {getattr(sys.modules.get(top), '__version__', '')}"
+    elif kind is re.Pattern and type(value.pattern) is str:
+        yield f"pattern {value.flags} {value.pattern}"
     elif kind is functools.partial:
         yield "partial"
         for each in (value.func, value.args, value.keywords):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import types
+from typing import Any
 
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.source import source_of
@@ -54,8 +56,18 @@ def _same(node: ast.expr | None, value: object) -> bool:
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "frozenset" and node.args:
         node = node.args[0]
+    if isinstance(value, re.Pattern):
+        return _same_pattern(node, value)
     try:
         written = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return bool(is_plain(value) or isinstance(value, list | tuple | dict | set | frozenset)) and bool(written == value)
+
+
+def _same_pattern(node: ast.expr, value: re.Pattern[Any]) -> bool:
+    """Whether an expression is `re.compile` of a constant, without flags, that gives this pattern."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "re.compile" or len(node.args) != 1 or node.keywords:
+        return False
+    (pattern,) = node.args
+    return isinstance(pattern, ast.Constant) and type(pattern.value) is str and re.compile(pattern.value) == value

@@ -263,10 +263,11 @@ def _str(item: Item, at: Looking) -> Item:
 
 def regular(name: str, args: list[Value], at: Looking) -> Value:
     """`re.search`, `re.match` and `re.fullmatch`: whether there is a match; nothing else of it is translated."""
-    pattern = constant(args[0]) if len(args) == 2 else None
-    if pattern is None or type(pattern.value) is not str:
-        raise Refusal("a regular expression that is not a constant, or has flags")
-    spelled_ = spelled(pattern.value, name)
+    pattern = constant(args[0]) if len(args) in (2, 3) else None
+    flags = constant(args[2]) if len(args) == 3 else Const(0)
+    if pattern is None or type(pattern.value) is not str or flags is None or not isinstance(flags.value, int):
+        raise Refusal("a regular expression that is not a constant, or has flags that are not")
+    spelled_ = spelled(pattern.value, name, int(flags.value))
 
     def one(item: Item) -> Value:
         item = lifted(item)

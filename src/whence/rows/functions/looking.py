@@ -64,6 +64,7 @@ class Looking:
     outer: tuple[Expr, ...] = ()  # conditions around the call
     facts: list[Expr] = field(default_factory=list)  # true for rows that have not returned
     partial: set[str] = field(default_factory=set)  # variables that are not assigned in all rows
+    lost: dict[str, list[Expr]] = field(default_factory=dict)  # changed by a `try` that failed somewhere; its path
     returns: list[tuple[Expr, Value]] = field(default_factory=list)
     errors: list[tuple[Expr, type[Exception]]] | None = None  # errors that an enclosing `try` may catch
     skipped: Expr = FALSE  # rows that left this iteration of a loop
@@ -104,6 +105,8 @@ class Looking:
     # --- names
 
     def name(self, name: str) -> Value:
+        if name in self.lost:
+            raise Refusal(f"the value of {name!r} depends on where in the try the error was raised")
         if name in self.env:
             if name in self.partial and self.errors is not None:
                 raise Refusal(f"{name!r} may have no value there")
@@ -125,6 +128,8 @@ class Looking:
 
     def assign(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
+            if self.away == FALSE and self.lost.get(target.id, [])[: len(self.path)] == self.path:
+                self.lost.pop(target.id, None)
             old = self.env.get(target.id, ())
             self.env[target.id] = merged(self.away, old, value) if self.away != FALSE else value
             return
@@ -268,7 +273,8 @@ class Looking:
         errors, self.errors = self.errors, around
         returned, self.returns = self.returns[first:], self.returns[:first]
         after = self.env
-        changed = _assigned(node.body)
+        # An assignment comes after all that may fail in its statement, so the last one does not count.
+        changed = _assigned(node.body[:-1] if _names_only(node.body[-1]) else node.body)
         left = _in_order(errors)
         ends: list[tuple[Expr, str, dict[str, Value]]] = []
         for handler in node.handlers:
@@ -280,6 +286,8 @@ class Looking:
                 ended = self.block(handler.body)
             if caught != FALSE:
                 ends.append((caught, ended, self.env))
+                if ended != "returned":
+                    self.lost |= {name: list(self.path) for name in changed - (self.env.keys() - self.partial)}
         if around is not None:
             around.extend(left)
         open_ = [(guard, env) for guard, ended, env in ends if ended != "returned"]
@@ -379,3 +387,10 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
     """The names that some statements assign to."""
     found = (each for statement in statements for each in ast.walk(statement))
     return {each.id for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def _names_only(statement: ast.stmt) -> bool:
+    """Whether a simple statement assigns to plain names, if at all."""
+    if isinstance(statement, ast.Assign):
+        return all(isinstance(each, ast.Name) for each in statement.targets)
+    return isinstance(statement, SIMPLE)

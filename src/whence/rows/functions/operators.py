@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, KeysView, ValuesView
 from typing import TYPE_CHECKING
 
 from whence.rows.expressions import FALSE, TRUE, Compare, Expr, In, Literal
@@ -12,6 +12,7 @@ from whence.rows.functions.alternatives import pairs, truth
 from whence.rows.functions.numbers import Raised
 from whence.rows.functions.refusal import ITEMS, TEXT, Refusal
 from whence.rows.functions.values import (
+    VIEWS,
     Bool,
     Const,
     Date,
@@ -56,6 +57,7 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 LIMIT = 1 << 64
+SEARCHED = (list, tuple, set, frozenset, dict, range)
 
 
 def binary(op: ast.operator, left: Value, right: Value, at: Looking) -> Value:
@@ -173,10 +175,10 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
         return either(FALSE, *values)
     if isinstance(whole, Int | Float | Bool | Date | Stamp) or (isinstance(inside, Const) and inside.value is None):
         raise Raised(TypeError)
-    if not isinstance(inside, Const) or type(inside.value) not in (list, tuple, set, frozenset, dict, range):
+    if not isinstance(inside, Const) or type(inside.value) not in (*SEARCHED, *VIEWS):
         raise Refusal("it searches in something that is not a constant")
     values_ = inside.value
-    assert isinstance(values_, list | tuple | set | frozenset | dict | range)
+    assert isinstance(values_, list | tuple | set | frozenset | dict | range | KeysView | ValuesView | ItemsView)
     if len(values_) > ITEMS:
         raise Refusal(f"it searches in {len(values_)} values")
     return one_of(item, list(values_), at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from whence.rows.functions.numbers import Raised
 from whence.rows.functions.operators import one_of
 from whence.rows.functions.refusal import ITEMS, Refusal
 from whence.rows.functions.values import (
+    Bool,
     Const,
     Date,
     Days,
@@ -27,6 +29,7 @@ from whence.rows.functions.values import (
     as_type,
     const,
     either,
+    is_none,
     is_plain,
     lifted,
     merged,
@@ -64,6 +67,8 @@ def attribute(item: Item, name: str) -> Item:
         return Int(Call("ClockPart", (item_.expr,), "long", name), 0, OF_CLOCKS[name])
     if isinstance(item_, Days) and name == "days":
         return item_.days
+    if isinstance(item, Const) and isinstance(item.value, re.Pattern) and name in ("search", "match", "fullmatch"):
+        return Method(only(item), name)
     if isinstance(item_, Str | Date | Stamp | Match | Split) or (
         isinstance(item, Const) and type(item.value) in (dict, str)
     ):
@@ -91,7 +96,7 @@ def item_at(owner: Item, key: Item, at: Looking) -> Item | Value:
     if isinstance(owner, Const) and owner.value is None:
         raise Raised(TypeError)
     if type(place) is not int:
-        raise Refusal("it indexes with something that is not a constant")
+        return _chosen(owner, key, at)
     if isinstance(owner, Const) and type(owner.value) in (str, list, tuple):
         try:
             return Const(owner.value[place])  # type: ignore[index]  # one of these
@@ -109,7 +114,21 @@ def item_at(owner: Item, key: Item, at: Looking) -> Item | Value:
     raise Refusal("it indexes something that is not translated")
 
 
-def looked_up(table: dict[object, object], key: Item, default: Value | None, at: Looking) -> Value:
+def _chosen(owner: Item, key: Item, at: Looking) -> Value:
+    """`["Mon", "Tue", ...][day.weekday()]`: the item of a constant list at a computed place."""
+    listed = owner.value if isinstance(owner, Const) else None
+    if type(listed) in (list, tuple) and is_none(key):
+        raise Raised(TypeError)
+    if type(listed) not in (list, tuple) or not isinstance(lifted(key), Int | Bool):
+        raise Refusal("it indexes with something that is not a constant")
+    assert isinstance(listed, list | tuple)
+    places = range(-len(listed), len(listed))
+    return looked_up({place: listed[place] for place in places}, key, None, at, IndexError)
+
+
+def looked_up(
+    table: dict[object, object], key: Item, default: Value | None, at: Looking, error: type[Exception] = KeyError
+) -> Value:
     """`table[key]`, or `table.get(key, default)`."""
     if len(table) > ITEMS:
         raise Refusal(f"it looks something up among {len(table)} keys")
@@ -125,8 +144,8 @@ def looked_up(table: dict[object, object], key: Item, default: Value | None, at:
     if default is None:
         there = either(FALSE, *(test for test, _ in tests))
         if there == FALSE:
-            raise Raised(KeyError)
-        at.fails(negated(there), KeyError)
+            raise Raised(error)
+        at.fails(negated(there), error)
     result: Value = default or ()
     for test, value in reversed(tests):
         result = merged(test, const(value), result) if result else const(value)

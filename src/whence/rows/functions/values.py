@@ -25,6 +25,8 @@ from whence.rows.functions.refusal import TEXT, Refusal
 LONG = (-(1 << 63), (1 << 63) - 1)
 INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 DIGITS = 38  # of the widest decimal
+_EMPTY: dict[object, object] = {}
+VIEWS: tuple[type, ...] = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 
 
 @dataclass(frozen=True, slots=True)

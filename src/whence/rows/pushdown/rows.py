@@ -12,12 +12,15 @@ after:  city <=> :city  on  north;  city <=> :city  on  south
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from whence.rows.expressions import Attr, Expr, conjunction, conjuncts, disjunction
-from whence.rows.filtering import too_large
+from whence.rows.filtering import LARGEST, too_large
 from whence.rows.operators import Arrange, Expand, Filter, Project, Sort, Union
 from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.fold import folded
 from whence.rows.pushdown.pins import substituted
+from whence.rows.tree import Tree, transform
 
 
 def push_filter(op: Filter, predicate: Expr, aim: Aim) -> Pushed:
@@ -41,18 +44,20 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
     kept: list[Expr] = []
     lost: list[Attr] = []
     large: list[Expr] = []
+    replaced = _Replacing(made)
     passed = frozenset(attr for attr, expr in made.items() if attr == expr)
     for fact in conjuncts(predicate):
         if fact.attrs <= passed and fact.deterministic:
             kept.append(folded(fact))
             continue
-        if too_large(fact, made):
+        below = replaced(fact)
+        if below.size > LARGEST and too_large(fact, made):
             large.append(fact)
             continue
         changing = [attr for attr in fact.attrs if not made[attr].deterministic]
         lost += changing
         if not changing and fact.deterministic:
-            kept.append(folded(substituted(fact, made)))
+            kept.append(folded(below))
     if lost:
         names = ", ".join(sorted({attr.name for attr in lost}))
         return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
@@ -61,6 +66,51 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
         why = f"the expression of {names} grew over many steps and is too large to push down to the sources"
         return Pushed((conjunction(*kept),), False, why, large=True)
     return Pushed((conjunction(*kept),))
+
+
+class _Replacing:
+    """Replaces columns by their expressions. Parts that expressions have in common are replaced once, and stay common.
+
+    If each column of many steps is computed from the one before it, the fact about a column is a part of the next.
+    """
+
+    def __init__(self, made: Mapping[Attr, Expr]) -> None:
+        self._made = made
+        self._changing = frozenset(attr for attr, expr in made.items() if attr != expr)
+        self._known: dict[int, tuple[Expr, Expr]] = {}  # by the id of a part: the part and its replacement
+
+    def __call__(self, expr: Expr) -> Expr:
+        open_ = [expr]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
+        while open_:
+            each = open_[-1]
+            if self._find(each) is not None:
+                open_.pop()
+                continue
+            left = [part for part in each.parts() if isinstance(part, Expr) and self._find(part) is None]
+            if left:
+                open_ += left
+                continue
+            made = each.map_parts(self._changed)
+            made.settle()
+            self._known[id(each)] = (each, made)
+            open_.pop()
+        return self._find(expr) or expr
+
+    def _find(self, expr: Expr) -> Expr | None:
+        if isinstance(expr, Attr):
+            return self._made.get(expr, expr)
+        if self._changing.isdisjoint(expr.attrs):
+            return expr
+        known = self._known.get(id(expr))
+        return None if known is None else known[1]
+
+    def _changed(self, part: Tree) -> Tree:
+        if isinstance(part, Expr):
+            found = self._find(part)
+            assert found is not None
+            return found
+        plan: Tree = transform(part, lambda each: self._made.get(each, each) if isinstance(each, Attr) else each)
+        return plan
 
 
 def push_expand(op: Expand, predicate: Expr, aim: Aim) -> Pushed:

@@ -15,12 +15,14 @@ from whence.rows import (
     Attr,
     Cogroup,
     Except,
+    Filter,
     GroupedMap,
     Intersect,
     Join,
     Named,
     Opaque,
     Operator,
+    Project,
     Source,
     Tree,
     Union,
@@ -43,6 +45,17 @@ def separated(plan: Operator) -> Operator:
 
 
 def _distinguished(plan: Operator, outer: frozenset[int]) -> Operator:
+    above: list[Project | Filter] = []  # an explicit stack, because plans of notebooks may have hundreds of steps
+    while isinstance(plan, Project | Filter):
+        above.append(plan)
+        plan = plan.child
+    found = _of_operator(plan, outer)
+    for each in reversed(above):
+        found = each if each.child is found else replace(each, child=found)
+    return found
+
+
+def _of_operator(plan: Operator, outer: frozenset[int]) -> Operator:
     if isinstance(plan, Join):
         right = _distinguished(plan.right, outer | _relation_columns(plan.left))
         left = _distinguished(plan.left, outer | _relation_columns(right))
@@ -52,10 +65,11 @@ def _distinguished(plan: Operator, outer: frozenset[int]) -> Operator:
     if isinstance(plan, Intersect | Except):
         left, right = _branches((plan.left, plan.right), outer)
         return replace(plan, left=left, right=right)
-    below = _relation_columns(plan)
-    if isinstance(plan, Aggregate) and not plan.calls and below and below <= outer:
-        return _domain(plan)
-    if isinstance(plan, Source) and below & outer:
+    if outer and isinstance(plan, Aggregate) and not plan.calls:
+        below = _relation_columns(plan)
+        if below and below <= outer:
+            return _domain(plan)
+    if isinstance(plan, Source) and _relation_columns(plan) & outer:
         raise NotTraceable(
             f"source {plan.name!r} is used twice with the same columns, and whence cannot distinguish the uses"
         )
