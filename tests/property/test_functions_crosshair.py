@@ -46,7 +46,7 @@ def searched(name: str, directory: Path, wrong: str = "") -> subprocess.Complete
     (directory / "pair.py").write_text(MODULE.format(name=name, kind=FUNCTIONS[name], wrong=wrong), encoding="utf-8")
     limits = ["--per_condition_timeout", "6", "--per_path_timeout", "3"]
     command = [sys.executable, "-m", "crosshair", "diffbehavior", "pair.wanted", "pair.made", *limits]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=900, check=False)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

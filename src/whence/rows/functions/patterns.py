@@ -16,21 +16,19 @@ CATEGORIES = {"DIGIT": "0-9", "SPACE": r"\x{9}-\x{d}\x{1c}-\x{20}", "WORD": "0-9
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """What a pattern is for. `places`: where it matches is important, not only whether it does."""
+    """How a pattern is matched."""
 
     whole: bool = False
-    places: bool = False
     any_case: bool = False
 
 
 def spelled(pattern: str, method: str, flags: int = 0) -> str:
-    r"""Return a pattern that `search` finds in the same strings in which Python's `method` finds the given one. For the
-    method `sub`, it is also found in the same places.
+    r"""Return a pattern that `search` finds in the same strings in which Python's `method` finds the given one.
 
     >>> spelled(r"\d+-x?$", "match")
     '\\A(?:[0-9]{1,}\\x{2d}(?:x){0,1}\\n?\\z)'
-    >>> spelled("ca*?", "sub", re.IGNORECASE)
-    '[Cc](?:[Aa]){0,}?'
+    >>> spelled("ca*?", "search", re.IGNORECASE)
+    '[Cc](?:[Aa]){0,}'
     """
     if len(pattern) > LONGEST:
         raise Refusal("a regular expression is very long")
@@ -41,11 +39,9 @@ def spelled(pattern: str, method: str, flags: int = 0) -> str:
     flags = parsed.state.flags & ~(re.UNICODE | re.VERBOSE)
     if flags & ~re.IGNORECASE or (flags and not pattern.isascii()):
         raise Refusal("a regular expression with flags")
-    how = _How(method == "fullmatch", method == "sub", bool(flags))
-    if how.places and not parsed.getwidth()[0]:
-        raise Refusal("a regular expression that matches the empty string")
+    how = _How(method == "fullmatch", bool(flags))
     body = _sequence(parsed, True, how)
-    if method in ("search", "sub"):
+    if method == "search":
         return body
     return rf"\A(?:{body})" + (r"\z" if how.whole else "")
 
@@ -71,13 +67,10 @@ def _part(op: Any, value: Any, last: bool, how: _How) -> str:
         unbounded = str(most) == "MAXREPEAT"
         if least > MOST or (not unbounded and most > MOST):
             raise Refusal("a regular expression with very many repetitions")
-        if how.places and not inside.getwidth()[0]:  # engines differ in how often they repeat an empty match
-            raise Refusal("a regular expression that repeats the empty string")
         body = _sequence(inside, False, how)
         if not (len(list(inside)) == 1 and str(next(iter(inside))[0]) in ("IN", "ANY")):
             body = f"(?:{body})"
-        lazy = "?" if name == "MIN_REPEAT" and how.places else ""
-        return f"{body}{{{least},{'' if unbounded else most}}}{lazy}"
+        return f"{body}{{{least},{'' if unbounded else most}}}"
     if name == "SUBPATTERN":
         _, on, off, inside = value
         if on or off:
@@ -87,8 +80,6 @@ def _part(op: Any, value: Any, last: bool, how: _How) -> str:
         return "(?:" + "|".join(_sequence(branch, last, how) for branch in value[1]) + ")"
     if name == "AT" and str(value) in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
         return r"\A"
-    if name == "AT" and last and str(value) == "AT_END" and how.places:
-        raise Refusal("a regular expression with $, which also matches before a line end")
     if name == "AT" and last and str(value) in ("AT_END", "AT_END_STRING"):
         return r"\n?\z" if str(value) == "AT_END" and not how.whole else r"\z"
     raise Refusal(f"a regular expression with {name.lower().replace('_', ' ')} is not translated")
