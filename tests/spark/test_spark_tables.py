@@ -334,7 +334,7 @@ def test_a_hand_over_runs_the_pipeline_once(spark: SparkSession, log: wh.Log, tm
             make()
         finally:
             for name in ("spark.jobGroup.id", "spark.job.description"):
-                spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]
+                spark.sparkContext.setLocalProperty(name, None)  # type: ignore[arg-type]  # None removes a property
         return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
 
     plain = jobs("plain", df.toPandas)

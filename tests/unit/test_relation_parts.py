@@ -52,6 +52,7 @@ def test_opening_reads_no_part(tmp_path: Path) -> None:
         file.unlink()
     opened = wh.Relation.load(tmp_path / "r")
     assert repr(opened) == f"PartedRelation((1000,) <- (1000,), 1,000 tuples in {len(opened):,} boxes, 10 parts)"
+    assert opened.numbers == 2 * 2 * len(opened)
 
 
 def test_every_altered_byte_of_an_index_is_noticed(tmp_path: Path) -> None:

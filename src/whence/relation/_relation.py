@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -17,12 +16,10 @@ from whence.relation import codec, compress, files, sources
 from whence.relation.asking import ask_table
 from whence.relation.blocks import Ints
 from whence.relation.engines import require_engine
-from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
 from whence.relation.stored import Stored
-from whence.relation.views import boxes_around, under_shape
+from whence.relation.views import as_shape, boxes_around, under_shape
 from whence.selection import Selection
-from whence.selection import as_shape as _as_shape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,14 +36,6 @@ FEW_ROWS = 1 << 24
 
 SELECTIVE = 4
 """Stored rows are read block by block if at most one in this many is needed."""
-
-
-def as_shape(shape: Any) -> Shape:
-    """Return the shape; raise BadCells if the array has too many cells."""
-    sizes = _as_shape(shape)
-    if math.prod(d for d in sizes if d) >= MOST_CELLS:
-        raise BadCells(f"an array of shape {sizes} is too large: a relation's arrays have fewer than 2^62 cells")
-    return sizes
 
 
 class Relation:
@@ -290,7 +279,7 @@ class Relation:
                 f"cannot compose: the first relation's input is {self._in_shape}, "
                 f"the second one's output is {other._out_shape}"
             )
-        large = max(each._held_numbers for each in (self, other)) > LOAD_LIMIT
+        large = max(each.numbers for each in (self, other)) > LOAD_LIMIT
         if engine == "spark" or (engine == "auto" and large and (self._in_parts or other._in_parts)):
             found: Relation = import_module("whence.spark.scale").compose_parts(self, other, path)
             return found
@@ -304,11 +293,6 @@ class Relation:
     @property
     def _in_parts(self) -> bool:
         return False
-
-    @property
-    def _held_numbers(self) -> int:
-        """The most integers that all rows may need in memory."""
-        return 2 * len(self) * (len(self._out_shape) + len(self._in_shape))
 
     @property
     def inverse(self) -> Relation:

@@ -15,7 +15,7 @@ import numpy as np
 from whence import _core
 from whence.errors import BadType, TooLarge
 from whence.relation import sources
-from whence.relation._relation import EXPAND_LIMIT, Relation, as_shape
+from whence.relation._relation import EXPAND_LIMIT, Relation
 from whence.relation.codec import Encoded, Part, assemble
 from whence.relation.codec import encode as encode_part
 from whence.relation.compress import (
@@ -33,6 +33,7 @@ from whence.relation.compress import (
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.sources import Tuples
 from whence.relation.stored import Stored
+from whence.relation.views import as_shape
 
 RUN = 1 << 24
 """The number of tuples that are sorted together before they are written to disk, and merged together afterwards."""

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from whence import selection
+from whence.errors import BadCells
+from whence.relation.header import MOST_CELLS
 
 if TYPE_CHECKING:
     from whence.selection import Selection
 
 Shape = tuple[int, ...]
 Ints = NDArray[np.int64]
+
+
+def as_shape(shape: Any) -> Shape:
+    """Return the shape; raise BadCells if the array has too many cells."""
+    sizes = selection.as_shape(shape)
+    if math.prod(d for d in sizes if d) >= MOST_CELLS:
+        raise BadCells(f"an array of shape {sizes} is too large: a relation's arrays have fewer than 2^62 cells")
+    return sizes
 
 
 def boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:

@@ -207,8 +207,13 @@ class PartedRelation(Relation):
     # Reading all parts into memory
 
     @property
+    def numbers(self) -> int:
+        """The number of integers that all rows need in memory, at most; no part is read for it."""
+        return 2 * len(self) * (len(self._out_shape) + len(self._in_shape))
+
+    @property
     def _fits(self) -> bool:
-        return self._table is not None or self._held_numbers <= LOAD_LIMIT
+        return self._table is not None or self.numbers <= LOAD_LIMIT
 
     def _in_memory(self) -> _core.Table:
         if self._table is None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, SparkFailed, StoreError
 from whence.relation import Relation, compress
-from whence.relation._relation import as_shape
 from whence.relation.compress import fits_key
 from whence.relation.engines import require_engine
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
 from whence.relation.parts.tasks import FEW_BOXES, PART, PartReport, finished, parts_of, parts_of_keys
+from whence.relation.views import as_shape
 from whence.spark.progress import Count, watched
 from whence.spark.scale.dealing import by_stretch, dealt, plain
 from whence.spark.scale.failures import explained
