@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence import selection
 from whence.errors import BadCells
 from whence.relation.header import MOST_CELLS
+from whence.selection import as_shape as _as_shape
 
 if TYPE_CHECKING:
     from whence.selection import Selection
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 def as_shape(shape: Any) -> Shape:
     """Return the shape; raise BadCells if the array has too many cells."""
-    sizes = selection.as_shape(shape)
+    sizes = _as_shape(shape)
     if math.prod(d for d in sizes if d) >= MOST_CELLS:
         raise BadCells(f"an array of shape {sizes} is too large: a relation's arrays have fewer than 2^62 cells")
     return sizes
