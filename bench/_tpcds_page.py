@@ -10,11 +10,11 @@ _HEAD = """\
 
 <!-- written by bench/tpcds_coverage.py -->
 
-The 99 queries of TPC-DS at scale {scale:g}, with data of DuckDB's generator. At that scale a third of the queries have no
-output; `bench/_tpcds_parameters.py` changes some data and constants so that they do. For each query, the output with row
-ids is compared with that of the plain query, and the lineage of a row from `Pipeline.backward` with the ids. "By
-predicates" means that pushed-down predicates alone select the lineage; "by replay" means that the pipeline runs again on
-the rows that they select. `make test-tpcds` checks all queries.
+The 99 queries of TPC-DS at scale {scale:g}, with data of DuckDB's generator. At that scale a third of the queries
+have no output; `bench/_tpcds_parameters.py` changes some data and constants so that they do. For each query, the
+output with row ids is compared with that of the plain query, and the lineage of a row from `Pipeline.backward` with
+the ids. "By predicates" means that pushed-down predicates alone select the lineage; "by replay" means that the
+pipeline runs again on the rows that they select. `make test-tpcds` checks all queries.
 
 | query | rows | plan read | inference | answered | lineage |
 |---|---|---|---|---|---|

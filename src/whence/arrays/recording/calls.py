@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -128,9 +129,10 @@ def by_rule(call: Call) -> Captured:
     step, tape = Step(function, Spelled(), args, kwargs), Tape()
     if len(step.spelled.arrays) != len(inputs):
         raise rules.NoRule(f"{rules.name_of(function)} takes arrays inside an object that is not a list")
-    operation = step.identified()
-    read = step.read(operation, tape)
-    places = step.places(operation, read) if call.memory is None else None
+    with _refused(function):
+        operation = step.identified()
+        read = step.read(operation, tape)
+        places = step.places(operation, read) if call.memory is None else None
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, call.label))
     made = tuple(side for each in outputs for side in each.shape)
@@ -140,7 +142,9 @@ def by_rule(call: Call) -> Captured:
     known = _known(call.memory, call_record, outputs)
     if known is not None:
         return Captured(result, inputs, outputs, known.edges, call_record, reused=True)
-    places = step.places(operation, read) if places is None else places
+    if places is None:
+        with _refused(function):
+            places = step.places(operation, read)
     if len(outputs) != len(places):
         raise rules.NoRule(f"{rules.name_of(function)} returns more than arrays")
     edges = [
@@ -151,8 +155,23 @@ def by_rule(call: Call) -> Captured:
     ]
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
-            raise rules.NoRule(f"the rule of {rules.name_of(function)} does not support these arguments")
+            raise rules.NoRule(_unsupported(function))
     return Captured(result, inputs, outputs, _merged(edges), call_record)
+
+
+@contextmanager
+def _refused(function: Function) -> Iterator[None]:
+    """A rule that fails does not support the arguments, which may be wrong."""
+    try:
+        yield
+    except rules.NoRule:
+        raise
+    except Exception as error:
+        raise rules.NoRule(_unsupported(function)) from error
+
+
+def _unsupported(function: Function) -> str:
+    return f"the rule of {rules.name_of(function)} does not support these arguments"
 
 
 def placed(call: Call, stand_ins: Sequence[Any], pairs: Pairs | None = None) -> tuple[list[Any], dict[str, Any]]:
@@ -357,8 +376,8 @@ def captured(
     if rules.has_rule(function) and not (winner and function in rules.EXTREMES):
         try:
             return by_rule(call)
-        except Exception:  # noqa: S110  # tracing may support these arguments, or raises NumPy's error, or one with the reason
-            pass
+        except rules.NoRule:
+            pass  # tracing may support the arguments, or raises NumPy's error, or one that names the reason
     undo = undoing(function, call.named, [each.value for each in call.inputs])
     try:
         return by_tracing(call)
