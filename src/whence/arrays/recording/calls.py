@@ -34,7 +34,7 @@ from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._code import reads_text
 from whence.arrays.tracing._finished import Finished, letting_go
-from whence.arrays.tracing._operations import Step
+from whence.arrays.tracing._operations import Step, unsupported
 from whence.arrays.tracing._origins import union
 from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked, mode_of
@@ -155,7 +155,7 @@ def by_rule(call: Call) -> Captured:
     ]
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
-            raise rules.NoRule(_unsupported(function))
+            raise unsupported(function)
     return Captured(result, inputs, outputs, _merged(edges), call_record)
 
 
@@ -167,11 +167,7 @@ def _refused(function: Function) -> Iterator[None]:
     except rules.NoRule:
         raise
     except Exception as error:
-        raise rules.NoRule(_unsupported(function)) from error
-
-
-def _unsupported(function: Function) -> str:
-    return f"the rule of {rules.name_of(function)} does not support these arguments"
+        raise unsupported(function) from error
 
 
 def placed(call: Call, stand_ins: Sequence[Any], pairs: Pairs | None = None) -> tuple[list[Any], dict[str, Any]]:

@@ -58,6 +58,11 @@ _places: dict[Any, Places] = {}
 _STRONGER: dict[Reads, int] = {"shapes": 0, "plain": 1, "values": 2}
 
 
+def unsupported(function: Callable[..., Any]) -> NoRule:
+    """Return the error of a rule that cannot follow the arguments of a call."""
+    return NoRule(f"the rule of {rules.name_of(function)} does not support these arguments")
+
+
 class Step:
     """One operation with its arguments, both as NumPy takes them and as a key."""
 
@@ -133,7 +138,7 @@ class Step:
         """Raise NumPy's own error, since the rule failed: wrong arguments get the same error as without tracing."""
         function = self.function if self.method == "__call__" else getattr(self.function, self.method)
         function(*self.args, **self.kwargs)
-        raise NoRule(f"the rule of {rules.name_of(self.function)} does not support these arguments") from error
+        raise unsupported(self.function) from error
 
     def done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
         """Return what `_done` returns, or raise the error that NumPy raises for these arguments."""
