@@ -15,6 +15,7 @@ import whence as wh
 from whence.errors import BadType, Damaged, FutureVersion, Redefined, StoreError
 from whence.relation.parts import Directory, Entry, PartedRelation, index_of, parse, publish, tasks, write_part
 from whence.relation.parts.index import Index
+from whence.relation.parts.threads import in_threads
 from whence.store.blobs.local import JOB
 from whence.testing.oracle import RawRelation, as_cells
 
@@ -162,6 +163,40 @@ def test_many_threads_ask(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_parts_are_read_by_threads(tmp_path: Path, threads: int) -> None:
+    relation = written(tmp_path / "r", 60)
+    rows = np.arange(0, CELLS, 3)
+    answers = relation.asked(wh.Selection.from_cells(rows[:, None], CELLS), True, threads=threads)
+    cells = [wh.Selection.from_boxes(boxes, CELLS).cells()[:, 0].tolist() for boxes in answers]
+    assert len(cells) == 60  # in the order of the parts
+    assert [sorted(ORDER[part][part % 3 == 0]) for part in np.array_split(np.arange(CELLS), 60)] == cells
+
+
+def test_an_error_in_a_thread_ends_the_question(tmp_path: Path) -> None:
+    relation = written(tmp_path / "r", 60)
+    (tmp_path / "r" / f"{relation.index.entries[7].name}.part").unlink()
+    with pytest.raises(Damaged, match="is missing from"):
+        relation.backward(slice(None))
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        if number == 3:
+            raise Damaged("part 3")
+        return number
+
+    found = in_threads(work, iter(range(10_000)), 2)
+    with pytest.raises(Damaged, match="part 3"):
+        list(found)
+    assert len(begun) < 100
+    before = threading.active_count()
+    taken = in_threads(work, iter(range(10, 10_000)), 2)
+    assert next(taken) == 10
+    taken.close()
+    assert threading.active_count() == before
 
 
 def recorded(log: wh.Log, relation: wh.Relation) -> None:

@@ -22,6 +22,7 @@ from whence.relation.layout import Shape
 from whence.relation.parts.index import Index, parse
 from whence.relation.parts.near import near
 from whence.relation.parts.places import Directory, Place
+from whence.relation.parts.threads import in_threads, processors
 from whence.relation.sources import module_of
 from whence.selection import Selection
 from whence.words import counted, in_units
@@ -183,18 +184,22 @@ class PartedRelation(Relation):
             return near(bounds, given.boxes)
         return ((int(among[place]), boxes) for place, boxes in near(bounds[among], given.boxes))
 
-    def asked(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[Ints]:
+    def asked(self, given: Selection, backward: bool, among: Ints | None = None, *, threads: int = 1) -> Iterator[Ints]:
         """Yield the boxes of the answer of each part that overlaps the question, or of each of the given ones."""
-        for number, boxes in self._near(given, backward, among):
+
+        def ask(met: tuple[int, Ints]) -> Ints:
+            number, boxes = met
             some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
-            yield self.part(number)._ask(some, backward is not self._swapped).boxes
+            return self.part(number)._ask(some, backward is not self._swapped).boxes
+
+        yield from in_threads(ask, self._near(given, backward, among), threads)
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
             return super()._ask(given, backward)
         answer, held = Selection.empty(wanted), []
-        for boxes in self.asked(given, backward):
+        for boxes in self.asked(given, backward, threads=processors()):
             held.append(boxes)
             if sum(map(len, held)) >= GATHERED:
                 answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
