@@ -141,6 +141,8 @@ def test_wrong_arguments_of_whence_are_named(tmp_path: Path) -> None:
         double(X)
         with pytest.raises(BadType, match="names maps parameters to names, .* not 'A'"):
             log.track(np.sum, names="A")  # type: ignore[arg-type]  # on purpose
+        with pytest.raises(BadType, match="names: double has no 'y'; names maps 'x', 'return' to the names of dat"):
+            log.track(lambda x: x * 2, name="double", names={"y": "A"})
         with pytest.raises(BadType, match="a name is a string, not int: 3"):
             log.track(np.sum, name=3)  # type: ignore[arg-type]  # on purpose
         with pytest.raises(BadType, match="log.first takes a function that returns a mask"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 import threading
 import warnings
@@ -189,7 +190,26 @@ def track(
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
+    _check_names(function, own, names or {})
     return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, unknown)
+
+
+def _check_names(function: Function, own: str, names: Mapping[str, str]) -> None:
+    """Raise BadType if `names` has a key that no input or output of the function can have."""
+    inner = _unwrapped(function)[0]
+    try:
+        parameters = inspect.signature(inner).parameters
+    except (TypeError, ValueError):  # some builtins have no signature
+        return
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters.values()):
+        return
+    code = getattr(inner, "__code__", None)
+    outside = (*code.co_names, *code.co_freevars) if code else ()  # arrays that it reads, but does not take
+    known = {*parameters, "return", own, *outside}
+    for each in names:
+        if re.split(r"[.\[]", str(each), maxsplit=1)[0] not in known:
+            some = ", ".join(map(repr, (*parameters, "return")))
+            raise BadType(f"names: {own} has no {each!r}; names maps {some} to the names of datasets")
 
 
 def _unwrapped(function: Function) -> tuple[Function, tuple[Any, ...], dict[str, Any]]:
