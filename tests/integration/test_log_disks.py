@@ -409,6 +409,23 @@ def test_a_catalog_that_is_something_else(tmp_path: Path) -> None:
         wh.open(path)
 
 
+def test_a_lost_catalog_is_not_begun_anew(tmp_path: Path) -> None:
+    path = filled(tmp_path / "log.whence")
+    blobs = sorted((path / "blobs").rglob("*"))
+    assert any(each.is_file() for each in blobs)
+    (path / "catalog.sqlite").write_bytes(b"")
+    with pytest.raises(Damaged, match=r"catalog.sqlite is empty, but .*blobs has files: restore the catalog"):
+        wh.open(path)
+    (path / "catalog.sqlite").unlink()
+    with pytest.raises(Damaged, match=r"catalog.sqlite is missing, but .*blobs has files: restore the catalog"):
+        wh.open(path)
+    assert sorted((path / "blobs").rglob("*")) == blobs
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "catalog.sqlite").write_bytes(b"")  # by a process that was killed
+    with wh.open(tmp_path / "begun") as log:
+        assert log.check().ok
+
+
 def test_a_damaged_catalog(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
     with wh.open(path) as log:

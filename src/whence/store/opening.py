@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.errors import BadType, StoreError
+from whence.errors import BadType, Damaged, StoreError
 
 if TYPE_CHECKING:
     from whence.store._store import Store
@@ -75,7 +75,20 @@ def _in_directory(path: Path, timeout: float, create: bool) -> Backend:
                 raise StoreError(
                     f"{path} is not a log: it holds {', '.join(strangers[:5])} and no {CATALOG}. Give a new directory"
                 )
+        _require_no_orphans(path, catalog)
     return SQLite(catalog, timeout)
+
+
+def _require_no_orphans(path: Path, catalog: Path) -> None:
+    """Raise Damaged if the catalog is missing or empty, but there are blobs: a new log would take them for garbage."""
+    written = (catalog, path / f"{CATALOG}-wal", path / f"{CATALOG}-journal")
+    if any(each.exists() and each.stat().st_size for each in written):
+        return
+    if any(entry.is_file() for entry in (path / BLOBS).rglob("*")):
+        state = "is empty" if catalog.exists() else "is missing"
+        raise Damaged(
+            f"{catalog} {state}, but {path / BLOBS} has files: restore the catalog from a copy, or give a new directory"
+        )
 
 
 def _server(text: str, timeout: float) -> Backend:
