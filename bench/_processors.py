@@ -11,6 +11,8 @@ from typing import Any
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
+USER, SYSTEM, STARTED, RESIDENT = 11, 12, 19, 21  # fields of /proc/ID/stat after the name
+
 
 def tree() -> Iterator[tuple[int, list[str]]]:
     """Yield this process and its descendants: the id, and the fields of /proc/ID/stat after the name."""
@@ -27,22 +29,21 @@ def tree() -> Iterator[tuple[int, list[str]]]:
     return ((pid, known[pid]) for pid in own)
 
 
-def processor_seconds() -> float:
-    """Return the processor time of these processes, including their children that have ended."""
-    return sum(sum(map(int, about[11:15])) for _, about in tree()) / TICK
+class Watch:
+    """While this is active, watch these processes, several times a second.
 
-
-class Peak:
-    """While this is active, track the peak memory (resident, bytes) of any one of these processes whose command
-    fits.
+    `seconds` is their processor time. Processes that have ended count with the time they were last seen with: nothing
+    else keeps it for Spark's Python workers, which end after a minute without work, and which nobody waits for.
+    `peak` is the most resident memory, in bytes, of any one process whose command fits.
     """
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
-        self.bytes = 0
-        self._fits, self._stop = fits, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.peak = 0
+        self._fits, self._stop, self._lock = fits, threading.Event(), threading.Lock()
+        self._used: dict[tuple[int, str], int] = {}  # ticks by id and start, because ids are used again
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Peak:
+    def __enter__(self) -> Watch:
         self._thread.start()
         return self
 
@@ -50,12 +51,23 @@ class Peak:
         self._stop.set()
         self._thread.join()
 
-    def _watch(self) -> None:
+    @property
+    def seconds(self) -> float:
+        """The processor time of all processes seen so far."""
+        self._look()
+        return sum(self._used.values()) / TICK
+
+    def _run(self) -> None:
         while not self._stop.wait(0.25):
+            self._look()
+
+    def _look(self) -> None:
+        with self._lock:
             for pid, about in tree():
+                self._used[pid, about[STARTED]] = int(about[USER]) + int(about[SYSTEM])
                 try:
                     command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 except (FileNotFoundError, ProcessLookupError):
                     continue
                 if self._fits(command):
-                    self.bytes = max(self.bytes, int(about[21]) * PAGE)
+                    self.peak = max(self.peak, int(about[RESIDENT]) * PAGE)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from bench._processors import Peak, processor_seconds
+from bench._processors import Watch
 
 ASKED = (1, 1_000, 1_000_000)
 
@@ -47,11 +48,16 @@ def tuples(spark: SparkSession, kind: str, count: int) -> tuple[DataFrame, tuple
     return spark.range(count).selectExpr(f"pmod(xxhash64(id), {groups}) b", "id a"), (groups,), (count,)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+def timed(watch: Watch, work: Callable[[], Any]) -> tuple[float, float, Any]:
     """Return the wall-clock time, the processor time of all processes, and the result."""
-    start, used = time.perf_counter(), processor_seconds()
+    start, used = time.perf_counter(), watch.seconds
     found = work()
-    return time.perf_counter() - start, processor_seconds() - used, found
+    return time.perf_counter() - start, watch.seconds - used, found
+
+
+def is_executor(command: str) -> bool:
+    """Whether this is a command of an executor, JVM or Python."""
+    return "CoarseGrainedExecutorBackend" in command or "pyspark.daemon" in command
 
 
 def warm(spark: SparkSession, executors: int) -> None:
@@ -66,6 +72,8 @@ def main(kind: str, count: int, executors: int, directory: Path) -> None:
     from whence.spark.scale.compressing import on_spark, place_for
     from whence.spark.scale.frames import numbered
 
+    # One processor for each executor: otherwise the JVM and the Python process of one executor use two.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:executors])
     spark = local_session(
         f"local-cluster[{executors},1,1024]",
         **{
@@ -79,15 +87,24 @@ def main(kind: str, count: int, executors: int, directory: Path) -> None:
     frame, out, into = tuples(spark, kind, count)
     raw, made = directory / f"{kind}.parquet", directory / f"{kind}-{executors}"
     said: dict[str, Any] = {}
-    if not raw.exists():
-        said["parquet"], said["parquet_processor"], _ = timed(lambda: frame.write.parquet(str(raw)))
-    read = spark.read.parquet(str(raw))
-    with Peak(lambda command: "CoarseGrainedExecutorBackend" in command or "pyspark.daemon" in command) as peak:
-        said["looking"], said["looking_processor"], given = timed(lambda: numbered(read, out, into))
+    with Watch(is_executor) as watch:
+        if not raw.exists():
+            said["parquet"], said["parquet_processor"], _ = timed(watch, lambda: frame.write.parquet(str(raw)))
+            watch.peak = 0  # memory is measured from here on
+        read = spark.read.parquet(str(raw))
+        said["looking"], said["looking_processor"], given = timed(watch, lambda: numbered(read, out, into))
         place = place_for(spark, made)
         parts = max(4, count >> 20)
-        said["folding"], said["folding_processor"], done = timed(lambda: on_spark(given, out, into, place, parts))
-    said["peak"] = peak.bytes
+        said["folding"], said["folding_processor"], done = timed(
+            watch, lambda: on_spark(given, out, into, place, parts)
+        )
+        said["peak"] = watch.peak
+        # One measurement of Spark's join suffices. A product is one box: a question to it is no measure of parts.
+        for many in ASKED if executors > 1 and kind != "product" else ():
+            asked = spark.range(many).selectExpr(f"pmod(xxhash64(id), {out[0]}) b").distinct()
+            asked = asked.selectExpr(*(["b"] if len(out) == 1 else ["b b0", "b b1"]))
+            join = read.join(asked, asked.columns)
+            said[f"join {many}"], said[f"join {many} processor"], _ = timed(watch, join.count)
     relation = done if isinstance(done, Relation) else publish(place.path, out, into, done)
     if isinstance(done, Relation):
         shutil.rmtree(made)
@@ -95,11 +112,6 @@ def main(kind: str, count: int, executors: int, directory: Path) -> None:
     said["boxes"], said["tuples"] = len(relation), relation.count()
     said["parts"] = len(relation.index.entries) if isinstance(relation, PartedRelation) else 1
     said["rows"] = given.rows
-    # One measurement of Spark's join suffices, and a product is one box, to which a question is no measure of parts.
-    for many in ASKED if executors > 1 and kind != "product" else ():
-        asked = spark.range(many).selectExpr(f"pmod(xxhash64(id), {out[0]}) b").distinct()
-        asked = asked.selectExpr(*(["b"] if len(out) == 1 else ["b b0", "b b1"]))
-        said[f"join {many}"], said[f"join {many} processor"], _ = timed(read.join(asked, asked.columns).count)
     spark.stop()
     print(json.dumps(said))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TypeVar
@@ -24,7 +24,7 @@ def processors() -> int:
     return min(MOST, getattr(os, "process_cpu_count", os.cpu_count)() or 1)
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Generator[Result, None, None]:
     """Yield the result of each item, in their order. An error of one ends the work on the others.
 
     >>> list(in_threads(lambda x: x * x, range(5), 2))
