@@ -30,18 +30,24 @@ nb::object to_numpy(std::vector<T>&& values, std::vector<size_t> shape) {
 
 nb::object column_out(const Column& c) {
   if (!c.dense()) return nb::make_tuple(c.first(), c.step());
-  std::vector<int64_t> copy = c.values();
+  std::vector<int64_t> copy(c.values().begin(), c.values().end());
   const size_t n = copy.size();
   return to_numpy(std::move(copy), {n});
 }
 
-Column column_in(nb::handle h) {
+// An array is copied, or kept as it is if it is `shared`.
+Column column_in(nb::handle h, bool shared) {
   if (nb::isinstance<nb::tuple>(h)) {
     const auto t = nb::cast<std::tuple<int64_t, int64_t>>(h);
     return {std::get<0>(t), std::get<1>(t)};
   }
   const auto a = nb::cast<Ints>(h);
-  return Column(std::vector<int64_t>(a.data(), a.data() + a.size()));
+  if (!shared) return Column(std::vector<int64_t>(a.data(), a.data() + a.size()));
+  const auto free = [](const Ints* held) {
+    nb::gil_scoped_acquire lock;
+    delete held;
+  };
+  return {std::span<const int64_t>(a.data(), a.size()), std::shared_ptr<const Ints>(new Ints(a), free)};
 }
 
 // (rows, [(parent, p, q)...], [lo...], [width...]); a column is (first, step) or an int64 array.
@@ -53,12 +59,13 @@ nb::tuple part_out(const Part& part) {
   return nb::make_tuple(part.rows, axes, lo, width);
 }
 
-Part part_in(size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo, nb::list width) {
+Part part_in(size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo, nb::list width,
+             bool shared) {
   Part part;
   part.rows = rows;
   for (const auto& [parent, p, q] : axes) part.pattern.push_back({parent, p, q});
-  for (nb::handle h : lo) part.lo.push_back(column_in(h));
-  for (nb::handle h : width) part.width.push_back(column_in(h));
+  for (nb::handle h : lo) part.lo.push_back(column_in(h, shared));
+  for (nb::handle h : width) part.width.push_back(column_in(h, shared));
   for (const auto* columns : {&part.lo, &part.width}) {
     for (const Column& c : *columns) {
       if (c.dense() && c.values().size() != rows) throw std::invalid_argument("a column of another length");
@@ -85,7 +92,7 @@ void bind_relation(nb::module_& m) {
       .def(
           "add",
           [](Table& t, size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo,
-             nb::list width) { t.add(part_in(rows, axes, lo, width)); },
+             nb::list width) { t.add(part_in(rows, axes, lo, width, false)); },
           nb::arg("rows"), nb::arg("axes"), nb::arg("lo"), nb::arg("width"))
       .def_prop_ro("rows", &Table::rows)
       .def_prop_ro("out_view", &Table::out_view)
@@ -139,12 +146,15 @@ void bind_relation(nb::module_& m) {
           "add_validated",
           [](Table& t, size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo,
              nb::list width, size_t block) {
-            Part part = part_in(rows, axes, lo, width);
+            Part part = part_in(rows, axes, lo, width, true);
             t.check_pattern(part);
             Shape dims = t.out_view();
             dims.insert(dims.end(), t.in_view().begin(), t.in_view().end());
             std::vector<int64_t> bounds;
-            if (const char* wrong = invalid(part, dims, block, bounds)) throw std::invalid_argument(wrong);
+            {
+              nb::gil_scoped_release free;
+              if (const char* wrong = invalid(part, dims, block, bounds)) throw std::invalid_argument(wrong);
+            }
             t.add(std::move(part));
             const size_t blocks = dims.empty() ? 0 : bounds.size() / (2 * dims.size());
             return to_numpy(std::move(bounds), {dims.size(), 2, blocks});
