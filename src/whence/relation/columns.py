@@ -143,18 +143,20 @@ def _runs_on(lo: Ints, width: Column) -> bool:
     return True
 
 
-def fill(gap: Ints, width: Column, start: int = 0) -> Ints:
-    """Return one block of `lo` from its gaps. The block begins at row `start` of the width.
+def fill(gaps: Ints, width: Column, start: int = 0) -> None:
+    """Replace the gaps of one block with its `lo`. The block begins at row `start` of the width.
 
-    >>> fill(np.array([3, 2, -1]), np.array([1, 1, 1])).tolist(), fill(np.array([3, 2, -1]), (1, 0)).tolist()
-    ([3, 7, 8], [3, 7, 8])
+    >>> block = np.array([3, 2, -1])
+    >>> fill(block, np.array([1, 1, 1]))
+    >>> block.tolist()
+    [3, 7, 8]
     """
-    steps = gap.copy()
     if isinstance(width, tuple) and width[1] == 0:
-        steps[1:] += width[0] + 1
+        gaps[1:] += np.array([width[0]]) + 1  # as an array, because numbers from a file may wrap around
     else:
-        steps[1:] += spread(width, start, start + len(gap))[:-1] + 1
-    return np.cumsum(steps, out=steps)
+        gaps[1:] += spread(width, start, start + len(gaps))[:-1]
+        gaps[1:] += 1
+    np.cumsum(gaps, out=gaps)
 
 
 def run_on(first: int, width: Ints) -> Ints:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.errors import Damaged, FutureVersion, TooLarge
 from whence.relation import columns
-from whence.relation.blocks import Ints, unpack
+from whence.relation.blocks import Ints, unpack_into
 from whence.relation.codec import MAGIC, PREFIX, VERSION, Part
 from whence.relation.columns import GAPS, RUNNING, Column
 from whence.relation.header import Described, parse
@@ -142,14 +142,14 @@ class Stored:
             raise Damaged(f"{self._name} is longer or shorter than its directory says; {RESTORE}")
         return out
 
-    def _read(self, part: int, column: int, block: int, rows: int) -> Ints:
+    def _read_into(self, out: Ints, part: int, column: int, block: int) -> None:
         entry = self._directory[part]
         start, stop = (int(x) for x in entry.spans[:, column, block])
         data = bytes(self._data[start:stop])
         if columns.checksum(data) != int(entry.checks[column, block]):
             raise Damaged(f"block {block} of {self._name} is damaged; {RESTORE}")
         try:
-            return unpack(data, rows)
+            unpack_into(data, out)
         except Damaged as error:
             raise self._damaged(str(error)) from error
 
@@ -170,12 +170,15 @@ class Stored:
             if known is not None:
                 loaded.append(known if blocks is None else _rows_in(known, spans))
                 continue
-            pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
-            if part.codes[column] == GAPS:
-                width = loaded[column]  # `loaded` begins with the widths, in the order of the axes
-                ends = np.cumsum([b - a for _, a, b in spans]).tolist()
-                pieces = [columns.fill(each, width, end - len(each)) for end, each in zip(ends, pieces, strict=True)]
-            loaded.append(_concatenated(pieces))
+            values, at = np.empty(sum(b - a for _, a, b in spans), np.int64), 0
+            for block, a, b in spans:
+                piece = values[at : at + b - a]
+                self._read_into(piece, index, place[column], block)
+                if part.codes[column] == GAPS:
+                    # `loaded` begins with the widths, in the order of the axes
+                    columns.fill(piece, loaded[column], at)
+                at += b - a
+            loaded.append(values)
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
 

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -187,10 +188,13 @@ class PartedRelation(Relation):
     def asked(self, given: Selection, backward: bool, among: Ints | None = None, *, threads: int = 1) -> Iterator[Ints]:
         """Yield the boxes of the answer of each part that overlaps the question, or of each of the given ones."""
 
-        def ask(met: tuple[int, Ints]) -> Ints:
-            number, boxes = met
+        many = next(islice(self._near(given, backward, among), KEPT, None), None) is not None
+        open_part = self._open if many else self.part  # of so many, the first are closed before they are asked again
+
+        def ask(near: tuple[int, Ints]) -> Ints:
+            number, boxes = near
             some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
-            return self.part(number)._ask(some, backward is not self._swapped).boxes
+            return open_part(number)._ask(some, backward is not self._swapped).boxes
 
         yield from in_threads(ask, self._near(given, backward, among), threads)
 
