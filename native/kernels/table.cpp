@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -9,6 +10,7 @@
 #include "kernels/boxes.hpp"
 #include "kernels/index.hpp"
 #include "kernels/keys.hpp"
+#include "kernels/lookup.hpp"
 #include "kernels/solve.hpp"
 #include "kernels/values.hpp"
 #include "kernels/view.hpp"
@@ -20,12 +22,19 @@ namespace {
 constexpr size_t kScan = 48;     // with fewer rows, checking each is cheaper than an index
 constexpr size_t kFewBoxes = 8;  // for so few boxes in all, checking each row is cheaper than making an index
 constexpr size_t kLooks = 8;  // rows that may be checked for each box of an answer
+constexpr size_t kSteps = 4;  // boxes that may be compared with each row that is looked up
 constexpr double kFewPieces = 1 << 14;  // a question's boxes are always split if they make at most so many pieces
 
 int64_t size_of(const std::vector<int64_t>& shape) {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   return n;
+}
+
+// Whether no axis in [first, last) has a parent.
+bool without_parents(const Part& part, int first, int last) {
+  return std::all_of(part.pattern.begin() + first, part.pattern.begin() + last,
+                     [](const Axis& a) { return a.parent < 0; });
 }
 
 bool has_zero(const std::vector<int64_t>& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
@@ -104,10 +113,16 @@ void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo,
   }
 }
 
+// The questions that a part without an index has answered.
+struct Asked {
+  size_t boxes = 0;        // which were compared with each row
+  bool looked_up = false;  // whether each row was looked up in the boxes of a question
+};
+
 struct Table::Lazy {
   std::mutex mutex;
   std::vector<std::unique_ptr<BoxIndex>> index;  // two for each part: output side, input side
-  std::vector<size_t> looked;                    // how many boxes were asked of each without an index
+  std::vector<Asked> asked;                      // of each without an index
 };
 
 Table::Table(std::vector<int64_t> out_shape, std::vector<int64_t> in_shape, std::vector<int64_t> out_view,
@@ -142,7 +157,7 @@ void Table::add(Part part) {
   check_pattern(part);
   parts_.push_back(std::move(part));
   lazy_->index.resize(parts_.size() * 2);
-  lazy_->looked.resize(parts_.size() * 2);
+  lazy_->asked.resize(parts_.size() * 2);
 }
 
 size_t Table::rows() const {
@@ -151,18 +166,22 @@ size_t Table::rows() const {
   return n;
 }
 
-const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes) const {
+const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes, bool may_look_up) const {
   const std::lock_guard<std::mutex> hold(lazy_->mutex);
-  std::unique_ptr<BoxIndex>& slot = lazy_->index[2 * part + (out_side ? 0 : 1)];
+  const size_t side = 2 * part + (out_side ? 0 : 1);
+  std::unique_ptr<BoxIndex>& slot = lazy_->index[side];
   if (!slot) {
     const int l = static_cast<int>(out_view_.size()), k = l + static_cast<int>(in_view_.size());
     const int first = out_side ? 0 : l, last = out_side ? l : k;
-    const Pattern& pattern = parts_[part].pattern;
-    const bool free = std::all_of(pattern.begin() + first, pattern.begin() + last,
-                                  [](const Axis& a) { return a.parent < 0; });
-    size_t& looked = lazy_->looked[2 * part + (out_side ? 0 : 1)];
-    if (free && boxes <= kFewBoxes - looked && !BoxIndex::in_order(parts_[part], first, last)) {
-      looked += boxes;
+    Asked& asked = lazy_->asked[side];
+    const bool few = boxes <= kFewBoxes - asked.boxes;
+    if ((few || (may_look_up && !asked.looked_up)) &&
+        without_parents(parts_[part], first, last) && !BoxIndex::in_order(parts_[part], first, last)) {
+      if (few) {
+        asked.boxes += boxes;
+      } else {
+        asked.looked_up = true;
+      }
       return nullptr;
     }
     slot = std::make_unique<BoxIndex>(parts_[part], first, last);
@@ -181,7 +200,7 @@ class Near {
  public:
   // `index` returns the index of this side, or null; it is called only if the part has many irregular rows.
   template <class Index>
-  Near(const Part& part, int first, int last, Index index) : part_(part), first_(first), axes_(last - first) {
+  Near(const Part& part, int first, int last, Index index) : part_(&part), first_(first), axes_(last - first) {
     if (part.rows <= kScan || axes_ == 0) return;
     if (!part.stepped(first, last)) {
       tree_ = index();
@@ -197,6 +216,8 @@ class Near {
     }
   }
 
+  // Whether there is no index, and each row is compared with each box.
+  bool looks() const { return looks_; }
   // Whether only rows are found whose bounding box overlaps the box.
   bool filters() const { return tree_ != nullptr || looks_ || !lo_[0].empty(); }
 
@@ -207,16 +228,16 @@ class Near {
       return;
     }
     if (looks_) {
-      for (size_t i = 0; i < part_.rows; ++i) {
+      for (size_t i = 0; i < part_->rows; ++i) {
         bool met = true;
         for (int a = 0; a < axes_ && met; ++a) {
-          met = part_.lo[first_ + a][i] <= box[2 * a + 1] && part_.hi(first_ + a, i) >= box[2 * a];
+          met = part_->lo[first_ + a][i] <= box[2 * a + 1] && part_->hi(first_ + a, i) >= box[2 * a];
         }
         if (met) visit(i);
       }
       return;
     }
-    int64_t from = 0, to = static_cast<int64_t>(part_.rows) - 1;
+    int64_t from = 0, to = static_cast<int64_t>(part_->rows) - 1;
     for (int a = 0; a < axes_ && filters(); ++a) {
       const int v = first_ + a;  // the bounds of row i are linear in i
       at_most(lo_[0][v], lo_[1][v] - lo_[0][v], box[2 * a + 1], from, to);
@@ -237,7 +258,7 @@ class Near {
     }
   }
 
-  const Part& part_;
+  const Part* part_;
   int first_, axes_;
   const BoxIndex* tree_ = nullptr;
   bool looks_ = false;                  // checks each row: the axes of this side have no parents
@@ -256,33 +277,75 @@ struct Table::Answer {
   size_t hits = 0;
 };
 
+// Adds the box of a row that has no parents, so that the answer is the same for any box that overlaps the row.
+void Table::take(Answer& answer, const Part& part, size_t row) {
+  if (++answer.hits > answer.limit) too_many_boxes(answer.limit);
+  for (int v = answer.wanted0; v < answer.wanted1; ++v) {
+    answer.found.push_back(part.lo[v][row]);
+    answer.found.push_back(part.hi(v, row));
+  }
+}
+
 void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
-  const size_t d = static_cast<size_t>(answer.given1 - answer.given0);
+  const int d = answer.given1 - answer.given0;
+  std::optional<BoxLookup> lookup;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
+    const auto near_rows = [&](bool may_look_up) {
+      return Near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n, may_look_up); });
+    };
+    Near near = near_rows(true);
+    if (near.looks()) {
+      if (!lookup) lookup.emplace(boxes, n, d);
+      if (lookup->usable() && solve_by_lookup(answer, part, *lookup, boxes, n)) continue;
+      if (n > kFewBoxes) near = near_rows(false);
+    }
     Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
-    Near near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n); });
-    const bool plain = near.filters() && std::all_of(part.pattern.begin(), part.pattern.end(),
-                                                     [](const Axis& a) { return a.parent < 0; });
+    const bool plain = near.filters() && without_parents(part, 0, static_cast<int>(part.pattern.size()));
     size_t looked = 0;
     for (size_t j = 0; j < n; ++j) {
-      const int64_t* box = boxes + j * 2 * d;
+      const int64_t* box = boxes + j * 2 * static_cast<size_t>(d);
       near.find(box, [&](size_t r) {
-        if (!plain) {
-          if (near.filters() && ++looked / kLooks > answer.limit) too_many_boxes(answer.limit);
-          solver.solve(r, box, answer.found);
+        if (plain) {  // rows without parents are boxes, which have been compared exactly
+          take(answer, part, r);
           return;
         }
-        // Rows without parents are boxes, which have been compared exactly.
-        if (++answer.hits > answer.limit) too_many_boxes(answer.limit);
-        for (int v = answer.wanted0; v < answer.wanted1; ++v) {
-          answer.found.push_back(part.lo[v][r]);
-          answer.found.push_back(part.hi(v, r));
-        }
+        if (near.filters() && ++looked / kLooks > answer.limit) too_many_boxes(answer.limit);
+        solver.solve(r, box, answer.found);
       });
     }
     if (!plain) answer.hits = solver.found();
   }
+}
+
+bool Table::solve_by_lookup(Answer& answer, const Part& part, const BoxLookup& lookup, const int64_t* boxes,
+                            size_t n) const {
+  const int first = answer.given0, axes = answer.given1 - answer.given0;
+  const size_t hits = answer.hits, size = answer.found.size(), most = kSteps * (part.rows + n);
+  const bool plain = without_parents(part, 0, static_cast<int>(part.pattern.size()));
+  Solver solver(part, first, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
+  size_t steps = 0;
+  for (size_t r = 0; r < part.rows && steps <= most; ++r) {
+    lookup.find(part.lo[first][r], part.hi(first, r), [&](size_t j) {
+      const int64_t* box = boxes + j * 2 * static_cast<size_t>(axes);
+      for (int a = 1; a < axes; ++a) {
+        if (part.lo[first + a][r] > box[2 * a + 1] || part.hi(first + a, r) < box[2 * a]) return ++steps <= most;
+      }
+      if (plain) {
+        take(answer, part, r);
+        return false;
+      }
+      solver.solve(r, box, answer.found);
+      return ++steps <= most;
+    });
+  }
+  if (steps > most) {
+    answer.hits = hits;
+    answer.found.resize(size);
+    return false;
+  }
+  if (!plain) answer.hits = solver.found();
+  return true;
 }
 
 bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t budget) const {
@@ -296,7 +359,7 @@ bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t
     const Part& part = parts_[i];
     const std::vector<int> topo = topological(part.pattern);
     Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
-    Near near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n); });
+    Near near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n, false); });
     for (size_t j = 0; j < n; ++j) {
       const int64_t* box = boxes + j * 2 * shape.size();
       window.around(box, around.data());

@@ -41,6 +41,7 @@ class Column {
 };
 
 class BoxIndex;
+class BoxLookup;
 
 struct Part {
   Pattern pattern;
@@ -92,12 +93,17 @@ class Table {
   const std::vector<int64_t>& in_view() const { return in_view_; }
 
  private:
-  // Returns the index of a part for one side; null while there were so few boxes that checking each row is cheaper.
-  const BoxIndex* index(size_t part, bool out_side, size_t boxes) const;
+  // Returns the index of a part for one side; null while there were so few boxes that checking each row is cheaper, and
+  // for the first question that may look up each row instead.
+  const BoxIndex* index(size_t part, bool out_side, size_t boxes, bool may_look_up) const;
 
   struct Answer;
+  static void take(Answer& answer, const Part& part, size_t row);
   // Adds the answer for boxes in the coordinates of the views.
   void solve(Answer& answer, const int64_t* boxes, size_t n) const;
+  // Adds the answer of one part by looking up each row in the boxes; returns false, without an answer, if it takes too
+  // many steps.
+  bool solve_by_lookup(Answer& answer, const Part& part, const BoxLookup& lookup, const int64_t* boxes, size_t n) const;
   // The same for boxes in the coordinates of the shapes, split into pieces only near each row; returns false, with an
   // incomplete answer, if that needs more than `budget` steps.
   bool solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t budget) const;
