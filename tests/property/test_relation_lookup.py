@@ -53,6 +53,7 @@ def test_rows_that_overlap_many_boxes_on_the_first_axis_only() -> None:
     relation, oracle = wh.compress(tuples, (40, 121), 60), RawRelation.from_rows(tuples, (40, 121), (60,))
     outs = np.arange(40)
     beside = np.stack([outs, 2 * (outs % 2) + 1], axis=1)
-    assert len(relation) > 48 and not relation.backward(beside)
+    assert len(relation) > 48
+    assert not relation.backward(beside)
     some = np.argwhere(rng.random((40, 121)) < 0.2)
     assert as_cells(relation.backward(some).cells()) == oracle.backward(as_cells(some))
