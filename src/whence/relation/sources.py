@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadCells, BadType, StoreError
+from whence.words import counted
 
 Tuples = NDArray[np.int64]
 """An array (n, axes of the output + axes of the input), row-major."""
@@ -79,7 +80,7 @@ def _stacked_columns(raw: Any, width: int, package: str) -> Tuples:
     if names is None:
         names = [str(name) for name in raw.columns]
     if len(names) != width:
-        raise BadCells(f"{len(names)} columns ({', '.join(names)}), but output and input have {width} axes together")
+        raise BadCells(f"{counted(len(names), 'column')} ({', '.join(names)}), but output and input have {width} axes together")
     rows = raw.num_rows if package == "pyarrow" else len(raw)
     out = np.empty((rows, width), dtype=np.int64)
     for i, name in enumerate(names):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadCells, BadType, OutOfRange
 from whence.relation.compress import out_of_range
 from whence.relation.layout import Shape
+from whence.words import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -62,7 +63,7 @@ def indexed(df: DataFrame, width: int, expected: str) -> tuple[DataFrame, list[s
         raise BadType("a streaming DataFrame has no end: give each of its batches, in foreachBatch")
     names = list(df.columns)
     if len(names) != width:
-        raise BadCells(f"{len(names)} columns ({', '.join(names)}), but {expected.format(width)}")
+        raise BadCells(f"{counted(len(names), 'column')} ({', '.join(names)}), but {expected.format(width)}")
     for name, kind in df.dtypes:
         if kind not in INTEGERS:
             raise BadCells(f"column {name!r} must be integers, got {kind}; convert indices with .cast('long')")
