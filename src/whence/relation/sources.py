@@ -80,7 +80,8 @@ def _stacked_columns(raw: Any, width: int, package: str) -> Tuples:
     if names is None:
         names = [str(name) for name in raw.columns]
     if len(names) != width:
-        raise BadCells(f"{counted(len(names), 'column')} ({', '.join(names)}), but output and input have {width} axes together")
+        given = f"{counted(len(names), 'column')} ({', '.join(names)})"
+        raise BadCells(f"{given}, but output and input have {width} axes together")
     rows = raw.num_rows if package == "pyarrow" else len(raw)
     out = np.empty((rows, width), dtype=np.int64)
     for i, name in enumerate(names):
