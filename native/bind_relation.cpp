@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "kernels/fold.hpp"
+#include "kernels/gaps.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/table.hpp"
@@ -17,6 +18,7 @@ using namespace whence;
 namespace {
 
 using Ints = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shape = std::vector<int64_t>;
 
@@ -252,6 +254,21 @@ void bind_relation(nb::module_& m) {
         rekey(keys.data(), keys.size(), view, order);
       },
       nb::arg("keys"), nb::arg("view"), nb::arg("order"));
+  m.def(
+      "fill_gaps",
+      [](Writable gaps, int64_t width) {
+        nb::gil_scoped_release free;
+        fill_gaps(gaps.data(), gaps.size(), [&](size_t) { return width; });
+      },
+      nb::arg("gaps").noconvert(), nb::arg("width"));
+  m.def(
+      "fill_gaps",
+      [](Writable gaps, Ints width) {
+        if (width.ndim() != 1 || width.size() != gaps.size()) throw std::invalid_argument("as many widths as gaps");
+        nb::gil_scoped_release free;
+        fill_gaps(gaps.data(), gaps.size(), [widths = width.data()](size_t i) { return widths[i]; });
+      },
+      nb::arg("gaps").noconvert(), nb::arg("width"));
   m.def(
       "decode",
       [](Keys keys, const Shape& dims) {

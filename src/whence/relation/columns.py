@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence import _core
 from whence.errors import Damaged
 from whence.relation import varint
 from whence.relation.blocks import Ints, pack
@@ -151,12 +152,8 @@ def fill(gaps: Ints, width: Column, start: int = 0) -> None:
     >>> block.tolist()
     [3, 7, 8]
     """
-    if isinstance(width, tuple) and width[1] == 0:
-        gaps[1:] += np.array([width[0]]) + 1  # as an array, because numbers from a file may wrap around
-    else:
-        gaps[1:] += spread(width, start, start + len(gaps))[:-1]
-        gaps[1:] += 1
-    np.cumsum(gaps, out=gaps)
+    constant = isinstance(width, tuple) and width[1] == 0
+    _core.fill_gaps(gaps, width[0] if constant else spread(width, start, start + len(gaps)))
 
 
 def run_on(first: int, width: Ints) -> Ints:
@@ -165,10 +162,10 @@ def run_on(first: int, width: Ints) -> Ints:
     >>> run_on(3, np.array([1, 0, 4])).tolist()
     [3, 5, 6]
     """
-    steps = np.empty(len(width), dtype=np.int64)
-    steps[0] = first
-    steps[1:] = width[:-1] + 1
-    return np.cumsum(steps)
+    lo = np.zeros(len(width), dtype=np.int64)
+    lo[:1] = first
+    _core.fill_gaps(lo, width)  # without gaps
+    return lo
 
 
 def spread(column: Column, start: int, stop: int) -> Ints:

@@ -34,8 +34,8 @@ MANY = 1 << 28
 KEPT = 32
 """The most parts that stay open after a question."""
 
-GATHERED = 1 << 22
-"""The most boxes of answers that are collected before they are merged."""
+GATHERED = 1 << 24
+"""The most numbers in the boxes of answers that are collected before they are merged."""
 
 
 class PartedRelation(Relation):
@@ -205,7 +205,7 @@ class PartedRelation(Relation):
         answer, held = Selection.empty(wanted), []
         for boxes in self.asked(given, backward, threads=processors()):
             held.append(boxes)
-            if sum(map(len, held)) >= GATHERED:
+            if sum(each.size for each in held) >= GATHERED:
                 answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
         return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
 
