@@ -8,6 +8,7 @@ namespace whence {
 bool BoxIndex::in_order(const Part& part, int first, int last) {
   if (last - first != 1 || part.rows == 0 || part.pattern[first].parent >= 0) return false;
   const Column &lo = part.lo[first], &width = part.width[first];
+  if (lo.dense() && !width.dense() && width.step() == 0) return std::is_sorted(lo.values().begin(), lo.values().end());
   int64_t begins = lo[0], ends = begins + width[0];
   for (size_t i = 1; i < part.rows; ++i) {
     const int64_t l = lo[i], h = l + width[i];
@@ -18,10 +19,10 @@ bool BoxIndex::in_order(const Part& part, int first, int last) {
   return true;
 }
 
-BoxIndex::BoxIndex(const Part& part, int first, int last) : axes_(last - first) {
+BoxIndex::BoxIndex(const Part& part, int first, int last, bool ordered) : axes_(last - first) {
   const size_t n = part.rows;
   if (n > 0xffffffffULL) throw std::length_error("a part of more than 2^32 rows");
-  if (in_order(part, first, last)) {
+  if (ordered) {
     lo_ = &part.lo[first];
     width_ = &part.width[first];
     rows_ = n;

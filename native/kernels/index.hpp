@@ -12,8 +12,9 @@ namespace whence {
 
 class BoxIndex {
  public:
-  // Questions are about the axes [first, last) of the part, whose columns must outlive this index.
-  BoxIndex(const Part& part, int first, int last);
+  // Questions are about the axes [first, last) of the part, whose columns must outlive this index. `ordered` is whether
+  // its rows are in order.
+  BoxIndex(const Part& part, int first, int last, bool ordered);
 
   // Whether the rows of the part are in order on these axes, so that the index takes no time and no memory: there is one
   // axis, without a parent, on which each row begins and ends at, or after, the row before.

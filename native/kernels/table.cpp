@@ -174,9 +174,8 @@ const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes, bool may_
     const int l = static_cast<int>(out_view_.size()), k = l + static_cast<int>(in_view_.size());
     const int first = out_side ? 0 : l, last = out_side ? l : k;
     Asked& asked = lazy_->asked[side];
-    const bool few = boxes <= kFewBoxes - asked.boxes;
-    if ((few || (may_look_up && !asked.looked_up)) &&
-        without_parents(parts_[part], first, last) && !BoxIndex::in_order(parts_[part], first, last)) {
+    const bool few = boxes <= kFewBoxes - asked.boxes, in_order = BoxIndex::in_order(parts_[part], first, last);
+    if (!in_order && (few || (may_look_up && !asked.looked_up)) && without_parents(parts_[part], first, last)) {
       if (few) {
         asked.boxes += boxes;
       } else {
@@ -184,7 +183,7 @@ const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes, bool may_
       }
       return nullptr;
     }
-    slot = std::make_unique<BoxIndex>(parts_[part], first, last);
+    slot = std::make_unique<BoxIndex>(parts_[part], first, last, in_order);
   }
   return slot.get();
 }
@@ -423,7 +422,7 @@ std::vector<unsigned char> Table::contains(const uint64_t* keys, size_t n) const
   std::vector<unsigned char> found(n, 0);
   std::vector<int64_t> tuple(k), box(2 * k);
   for (const Part& part : parts_) {
-    const BoxIndex tree(part, 0, static_cast<int>(k));
+    const BoxIndex tree(part, 0, static_cast<int>(k), BoxIndex::in_order(part, 0, static_cast<int>(k)));
     for (size_t i = 0; i < n; ++i) {
       decode(keys + i, 1, view, tuple.data());
       for (size_t v = 0; v < k; ++v) box[2 * v] = box[2 * v + 1] = tuple[v];

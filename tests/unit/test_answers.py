@@ -57,8 +57,10 @@ def test_an_answer_goes_from_cells_to_files_and_people(log: wh.Log) -> None:
     assert answer.files == ("raw.csv@v1",)
     assert "ada" in answer.people
     assert "bob" not in answer.people
-    with pytest.raises(UnknownName, match=r"no dataset on the way called 'report\.html'"):
+    with pytest.raises(UnknownName, match=r"no cell of 'report\.html' was reached, only of 'B', 'A', 'raw\.csv@v1'"):
         answer["report.html"]
+    assert answer.get("report.html") is None
+    assert answer.get("B") == answer["B"]  # also for a dataset on the way
 
 
 def test_forward_goes_to_the_end(log: wh.Log) -> None:

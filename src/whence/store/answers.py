@@ -174,7 +174,15 @@ class Answer(dict[str, Selection]):
         }
         if versions:
             return self.reached[versions[max(versions)]]
-        raise UnknownName.of("dataset on the way called", name, self.reached)
+        reached = ", ".join(map(repr, list(self.reached)[:SHOWN_ROWS])) or "nothing"
+        raise UnknownName(f"no cell of {name!r} was reached, only of {reached}; `answer.get({name!r})` is None")
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Return `answer[name]`, or the default if no cell of that dataset was reached."""
+        try:
+            return self[name]
+        except UnknownName:
+            return default
 
     @property
     def precise(self) -> bool:
