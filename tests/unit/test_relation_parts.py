@@ -13,7 +13,7 @@ import pytest
 
 import whence as wh
 from whence.errors import BadType, Damaged, FutureVersion, Redefined, StoreError
-from whence.relation.parts import Directory, Entry, PartedRelation, index_of, parse, publish, tasks, write_part
+from whence.relation.parts import Directory, Entry, PartedRelation, _parted, index_of, parse, publish, tasks, write_part
 from whence.relation.parts.index import Index
 from whence.relation.parts.threads import in_threads
 from whence.store.blobs.local import JOB
@@ -173,6 +173,20 @@ def test_parts_are_read_by_threads(tmp_path: Path, threads: int) -> None:
     cells = [wh.Selection.from_boxes(boxes, CELLS).cells()[:, 0].tolist() for boxes in answers]
     assert len(cells) == 60  # in the order of the parts
     assert [sorted(ORDER[part][part % 3 == 0]) for part in np.array_split(np.arange(CELLS), 60)] == cells
+
+
+@pytest.mark.parametrize("gathered", [1, 100, 10**6])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_boxes_of_many_parts_are_united_by_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, gathered: int
+) -> None:
+    monkeypatch.setattr(_parted, "processors", lambda: threads)
+    monkeypatch.setattr(_parted, "SHARED", 1)
+    monkeypatch.setattr(_parted, "GATHERED", gathered)
+    relation = written(tmp_path / "r", 60)
+    for rows in (np.arange(0, CELLS, 3), np.arange(5)):
+        assert relation.backward(rows[:, None]) == wh.Selection.from_cells(ORDER[rows][:, None], CELLS)
+        assert relation.forward(rows[:, None]) == wh.Selection.from_cells(np.argsort(ORDER)[rows][:, None], CELLS)
 
 
 def test_an_error_in_a_thread_ends_the_question(tmp_path: Path) -> None:

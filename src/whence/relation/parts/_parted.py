@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from importlib import import_module
 from itertools import islice
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,9 @@ KEPT = 32
 
 GATHERED = 1 << 24
 """The most numbers in the boxes of answers that are collected before they are merged."""
+
+SHARED = 1 << 20
+"""So many numbers in boxes are sorted by several threads."""
 
 
 class PartedRelation(Relation):
@@ -202,12 +207,13 @@ class PartedRelation(Relation):
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
             return super()._ask(given, backward)
-        answer, held = Selection.empty(wanted), []
+        answer, held, numbers = Selection.empty(wanted), list[Ints](), 0
         for boxes in self.asked(given, backward, threads=processors()):
             held.append(boxes)
-            if sum(each.size for each in held) >= GATHERED:
-                answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
-        return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
+            numbers += boxes.size
+            if numbers >= GATHERED:
+                answer, held, numbers = answer | _united(held, wanted), [], 0
+        return answer | _united(held, wanted) if held else answer
 
     @property
     def _in_parts(self) -> bool:
@@ -297,6 +303,16 @@ class PartedRelation(Relation):
 
             self._verified = check(self._index, self._place, self._open, self._name)
         return self._verified
+
+
+def _united(held: Sequence[Ints], shape: Shape) -> Selection:
+    """Unite boxes that are inside the shape. If there are many, each thread sorts a share of them."""
+    shares = processors() if sum(boxes.size for boxes in held) >= SHARED else 1
+
+    def unite(share: Sequence[Ints]) -> Selection:
+        return Selection._trusted(_core.normalize(np.concatenate(share)), shape)
+
+    return reduce(or_, in_threads(unite, [held[i::shares] for i in range(min(shares, len(held)))], shares))
 
 
 def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str:
