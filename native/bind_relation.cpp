@@ -76,6 +76,18 @@ Part part_in(size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& 
   return part;
 }
 
+// Calls f(from, to) for each block of a column, whose first row is in `starts`.
+template <class F>
+void each_block(const Writable& column, const Ints& starts, F f) {
+  const size_t n = column.size(), blocks = starts.size();
+  const auto start = [&](size_t b) { return b < blocks ? static_cast<size_t>(starts.data()[b]) : n; };
+  for (size_t b = 0; b < blocks; ++b) {
+    if (start(b) > start(b + 1) || start(b + 1) > n) throw std::invalid_argument("blocks in order, inside the column");
+  }
+  nb::gil_scoped_release free;
+  for (size_t b = 0; b < blocks; ++b) f(start(b), start(b + 1));
+}
+
 const char* word(Fed fed) {
   switch (fed) {
     case Fed::ok: return "ok";
@@ -256,19 +268,21 @@ void bind_relation(nb::module_& m) {
       nb::arg("keys"), nb::arg("view"), nb::arg("order"));
   m.def(
       "fill_gaps",
-      [](Writable gaps, int64_t width) {
-        nb::gil_scoped_release free;
-        fill_gaps(gaps.data(), gaps.size(), [&](size_t) { return width; });
+      [](Writable gaps, int64_t width, Ints starts) {
+        each_block(gaps, starts, [&](size_t from, size_t to) {
+          fill_gaps(gaps.data(), from, to, [&](size_t) { return width; });
+        });
       },
-      nb::arg("gaps").noconvert(), nb::arg("width"));
+      nb::arg("gaps").noconvert(), nb::arg("width"), nb::arg("starts"));
   m.def(
       "fill_gaps",
-      [](Writable gaps, Ints width) {
+      [](Writable gaps, Ints width, Ints starts) {
         if (width.ndim() != 1 || width.size() != gaps.size()) throw std::invalid_argument("as many widths as gaps");
-        nb::gil_scoped_release free;
-        fill_gaps(gaps.data(), gaps.size(), [widths = width.data()](size_t i) { return widths[i]; });
+        each_block(gaps, starts, [&, widths = width.data()](size_t from, size_t to) {
+          fill_gaps(gaps.data(), from, to, [&](size_t i) { return widths[i]; });
+        });
       },
-      nb::arg("gaps").noconvert(), nb::arg("width"));
+      nb::arg("gaps").noconvert(), nb::arg("width"), nb::arg("starts"));
   m.def(
       "decode",
       [](Keys keys, const Shape& dims) {

@@ -6,10 +6,11 @@
 
 namespace whence {
 
-// Replaces n gaps with first indices. width(i) is the width of row i. Numbers from a file may wrap around.
+// Replaces the gaps of rows [from, to) with first indices; the first of them is one already. width(i) is the width of
+// row i. Numbers from a file may wrap around.
 template <class Width>
-void fill_gaps(int64_t* gaps, size_t n, Width width) {
-  for (size_t i = 1; i < n; ++i) {
+void fill_gaps(int64_t* gaps, size_t from, size_t to, Width width) {
+  for (size_t i = from + 1; i < to; ++i) {
     gaps[i] = static_cast<int64_t>(static_cast<uint64_t>(gaps[i]) + static_cast<uint64_t>(gaps[i - 1]) +
                                    static_cast<uint64_t>(width(i - 1)) + 1);
   }

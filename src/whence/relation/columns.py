@@ -144,16 +144,16 @@ def _runs_on(lo: Ints, width: Column) -> bool:
     return True
 
 
-def fill(gaps: Ints, width: Column, start: int = 0) -> None:
-    """Replace the gaps of one block with its `lo`. The block begins at row `start` of the width.
+def fill(gaps: Ints, width: Column, starts: Sequence[int] = (0,)) -> None:
+    """Replace the gaps of a column of `lo` with its values. A block begins at each row in `starts`.
 
-    >>> block = np.array([3, 2, -1])
-    >>> fill(block, np.array([1, 1, 1]))
-    >>> block.tolist()
-    [3, 7, 8]
+    >>> column = np.array([3, 2, -1, 20, 4])
+    >>> fill(column, np.array([1, 1, 1, 1, 1]), starts=(0, 3))
+    >>> column.tolist()
+    [3, 7, 8, 20, 26]
     """
     constant = isinstance(width, tuple) and width[1] == 0
-    _core.fill_gaps(gaps, width[0] if constant else spread(width, start, start + len(gaps)))
+    _core.fill_gaps(gaps, width[0] if constant else spread(width, 0, len(gaps)), np.array(starts, np.int64))
 
 
 def run_on(first: int, width: Ints) -> Ints:
@@ -164,7 +164,7 @@ def run_on(first: int, width: Ints) -> Ints:
     """
     lo = np.zeros(len(width), dtype=np.int64)
     lo[:1] = first
-    _core.fill_gaps(lo, width)  # without gaps
+    fill(lo, width)  # without gaps
     return lo
 
 

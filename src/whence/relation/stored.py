@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +159,7 @@ class Stored:
         count = len(part.axes)
         wanted = range(part.blocks) if blocks is None else [int(b) for b in blocks]
         spans = [(b, b * part.block, min((b + 1) * part.block, part.rows)) for b in wanted] if part.blocked else []
+        starts = [0, *accumulate(b - a for _, a, b in spans)]
         place = {column: i for i, column in enumerate(part.blocked)}
         loaded: list[Column] = []
         # widths first, because a `lo` stored as gaps depends on them
@@ -170,16 +171,13 @@ class Stored:
             if known is not None:
                 loaded.append(known if blocks is None else _rows_in(known, spans))
                 continue
-            values, at = np.empty(sum(b - a for _, a, b in spans), np.int64), 0
-            for block, a, b in spans:
-                piece = values[at : at + b - a]
-                self._read_into(piece, index, place[column], block)
-                if part.codes[column] == GAPS:
-                    # `loaded` begins with the widths, in the order of the axes
-                    columns.fill(piece, loaded[column], at)
-                at += b - a
+            values = np.empty(starts[-1], np.int64)
+            for (block, _, _), (start, stop) in zip(spans, pairwise(starts), strict=True):
+                self._read_into(values[start:stop], index, place[column], block)
+            if part.codes[column] == GAPS:  # `loaded` begins with the widths, in the order of the axes
+                columns.fill(values, loaded[column], starts[:-1])
             loaded.append(values)
-        rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
+        rows = starts[-1] if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
 
     def _run_on(self, part: int, axis: int, first: int, width: Column, spans: Sequence[tuple[int, int, int]]) -> Ints:
