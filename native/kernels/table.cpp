@@ -11,6 +11,7 @@
 #include "kernels/index.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/lookup.hpp"
+#include "kernels/near.hpp"
 #include "kernels/solve.hpp"
 #include "kernels/values.hpp"
 #include "kernels/view.hpp"
@@ -19,7 +20,6 @@ namespace whence {
 
 namespace {
 
-constexpr size_t kScan = 48;     // with fewer rows, checking each is cheaper than an index
 constexpr size_t kFewBoxes = 8;  // for so few boxes in all, checking each row is cheaper than making an index
 constexpr size_t kLooks = 8;  // rows that may be checked for each box of an answer
 constexpr size_t kSteps = 4;  // boxes that may be compared with each row that is looked up
@@ -40,50 +40,6 @@ bool without_parents(const Part& part, int first, int last) {
 bool has_zero(const std::vector<int64_t>& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
 
 }  // namespace
-
-Column::Column(std::vector<int64_t> values) : Column(std::span<const int64_t>(values), nullptr) {
-  if (!dense()) return;
-  own_ = std::make_shared<std::vector<int64_t>>(std::move(values));
-  own_->shrink_to_fit();
-  data_ = own_->data();
-}
-
-Column::Column(std::span<const int64_t> values, std::shared_ptr<const void> owner) : size_(values.size()) {
-  if (values.empty()) return;
-  const auto step = [&](size_t i) {  // not signed: numbers from a file may have any value
-    return static_cast<int64_t>(static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(values[i - 1]));
-  };
-  first_ = values[0];
-  step_ = values.size() > 1 ? step(1) : 0;
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (step(i) != step_) {
-      data_ = values.data();
-      owner_ = std::move(owner);
-      return;
-    }
-  }
-}
-
-void Column::push_back(int64_t value) {
-  if (!dense()) {
-    if (size_ == 0) first_ = value;
-    if (size_ == 1) step_ = value - first_;
-    if (size_ <= 1 || value == (*this)[size_]) {
-      ++size_;
-      return;
-    }
-  }
-  if (own_ == nullptr || own_.use_count() > 1) {  // another column may have the same values
-    auto grown = std::make_shared<std::vector<int64_t>>();
-    grown->reserve(size_ + 1);
-    for (size_t i = 0; i < size_; ++i) grown->push_back((*this)[i]);
-    own_ = std::move(grown);
-    owner_ = nullptr;
-  }
-  own_->push_back(value);
-  data_ = own_->data();
-  ++size_;
-}
 
 bool Part::stepped() const {
   const auto is_dense = [](const Column& column) { return column.dense(); };
@@ -193,77 +149,6 @@ namespace {
 [[noreturn]] void too_many_boxes(size_t limit) {
   throw TooLarge("the answer needs more than " + std::to_string(limit) + " boxes; ask for fewer cells at a time");
 }
-
-// Finds the rows of a part that may overlap a box of one side: by checking each, by their numbers, or with an index.
-class Near {
- public:
-  // `index` returns the index of this side, or null; it is called only if the part has many irregular rows.
-  template <class Index>
-  Near(const Part& part, int first, int last, Index index) : part_(&part), first_(first), axes_(last - first) {
-    if (part.rows <= kScan || axes_ == 0) return;
-    if (!part.stepped(first, last)) {
-      tree_ = index();
-      looks_ = tree_ == nullptr;
-      return;
-    }
-    const size_t k = part.pattern.size();
-    const std::vector<int> topo = topological(part.pattern);
-    for (size_t row : {0, 1}) {
-      lo_[row].resize(k);
-      hi_[row].resize(k);
-      hull(part, topo, row, lo_[row].data(), hi_[row].data());
-    }
-  }
-
-  // Whether there is no index, and each row is compared with each box.
-  bool looks() const { return looks_; }
-  // Whether only rows are found whose bounding box overlaps the box.
-  bool filters() const { return tree_ != nullptr || looks_ || !lo_[0].empty(); }
-
-  template <class Visit>
-  void find(const int64_t* box, Visit visit) {
-    if (tree_ != nullptr) {
-      tree_->find(box, cursor_, visit);
-      return;
-    }
-    if (looks_) {
-      for (size_t i = 0; i < part_->rows; ++i) {
-        bool met = true;
-        for (int a = 0; a < axes_ && met; ++a) {
-          met = part_->lo[first_ + a][i] <= box[2 * a + 1] && part_->hi(first_ + a, i) >= box[2 * a];
-        }
-        if (met) visit(i);
-      }
-      return;
-    }
-    int64_t from = 0, to = static_cast<int64_t>(part_->rows) - 1;
-    for (int a = 0; a < axes_ && filters(); ++a) {
-      const int v = first_ + a;  // the bounds of row i are linear in i
-      at_most(lo_[0][v], lo_[1][v] - lo_[0][v], box[2 * a + 1], from, to);
-      at_most(-hi_[0][v], hi_[0][v] - hi_[1][v], -box[2 * a], from, to);
-    }
-    for (int64_t i = from; i <= to; ++i) visit(static_cast<size_t>(i));
-  }
-
- private:
-  // Limits [from, to] to those i for which c + step * i <= most.
-  static void at_most(int64_t c, int64_t step, int64_t most, int64_t& from, int64_t& to) {
-    if (step == 0) {
-      if (c > most) to = from - 1;
-    } else if (step > 0) {
-      to = std::min(to, floor_div(most - c, step));
-    } else {
-      from = std::max(from, ceil_div(most - c, step));
-    }
-  }
-
-  const Part* part_;
-  int first_, axes_;
-  const BoxIndex* tree_ = nullptr;
-  bool looks_ = false;                  // checks each row: the axes of this side have no parents
-  std::vector<int64_t> lo_[2], hi_[2];  // of the first two rows, if the columns of this side are stepped
-  size_t cursor_ = 0;
-};
 
 }  // namespace
 
