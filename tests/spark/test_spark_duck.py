@@ -327,10 +327,14 @@ def test_random_tables(
         left, right = (each.columns for each in parts_of if isinstance(each, Source))
         condition = conjunction(*(each.condition for each in parts_of if isinstance(each, Join | Filter)))
         rows = Files(tuple(files), left)
+        names = {**rows.names("r"), **{attr: f"g.{attr.name}" for attr in right}}
+        inside = translated(condition, names) is not None  # arithmetic of floats is not
         expected = sorted(row["id"] for row in df.select("id").collect())
         for given_ in (table.select([attr.name for attr in right]), Files((str(path),), right)):
             found = select(rows, condition, given_, right, columns=left[:1])
-            assert found is not None, where
+            if found is None:
+                assert not inside, where
+                continue
             assert sorted(found.column(0).to_pylist()) == expected, (where, writer.args)
             assert count(rows, condition, given_, right) == len(expected)
 
