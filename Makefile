@@ -14,8 +14,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 PIP := $(BIN)/python -m pip -qq # errors only: an index that lacks a package is no news while another has it
 
-ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py tests/property/test_relation_compress.py tests/property/test_relation_lookup.py \
-  tests/property/test_relation_validation.py tests/unit/test_relation_disjoint.py tests/unit/test_relation_named.py
+ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py tests/property/test_relation_compress.py \
+  tests/property/test_relation_lookup.py tests/property/test_relation_validation.py tests/unit/test_relation_disjoint.py tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-programs test-pipelines test-tpcds check lint types imports doctest bench docs clean asan ui

@@ -12,7 +12,7 @@
 
 namespace whence {
 
-// By checking each row, by their numbers, or with an index.
+// Finds rows by checking each, by their numbers if the columns are affine, or with an index.
 class Near {
  public:
   // `index` returns the index of this side, or null; it is called only if the part has many irregular rows.

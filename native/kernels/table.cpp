@@ -161,7 +161,6 @@ struct Table::Answer {
   size_t hits = 0;
 };
 
-// Adds the box of a row that has no parents, so that the answer is the same for any box that overlaps the row.
 void Table::take(Answer& answer, const Part& part, size_t row) {
   if (++answer.hits > answer.limit) too_many_boxes(answer.limit);
   for (int v = answer.wanted0; v < answer.wanted1; ++v) {

@@ -69,6 +69,7 @@ class Table {
   const BoxIndex* index(size_t part, bool out_side, size_t boxes, bool may_look_up) const;
 
   struct Answer;
+  // Adds the box of a row that has no parents, so that the answer is the same for any box that overlaps the row.
   static void take(Answer& answer, const Part& part, size_t row);
   // Adds the answer for boxes in the coordinates of the views.
   void solve(Answer& answer, const int64_t* boxes, size_t n) const;
