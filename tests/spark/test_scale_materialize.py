@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import whence as wh
-from whence.errors import BadType, StoreError
+from whence.errors import BadType, StoreError, UnknownName
 from whence.spark import pipeline as pipeline_module
 from whence.spark.scale import rows as tasks
 from whence.spark.tables import by_tasks
@@ -90,6 +90,21 @@ def test_tasks_store_what_this_process_would(
             assert log.collect().blobs == 0
     spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert found["spark"] == found["local"]
+
+
+def test_an_order_without_a_customer(spark: SparkSession, shop: Path, tmp_path: Path) -> None:
+    orders, customers = spark.read.parquet(str(shop / "orders")), spark.read.parquet(str(shop / "customers.parquet"))
+    joined = orders.join(customers, orders.customer == customers.id, "left")
+    with wh.open(tmp_path / "log.whence") as log:
+        rows = log.pipeline(joined, name="joined").materialize(engine="spark").rows
+        ids = held_table(log._store, "joined").arrow(np.arange(rows))["id"].to_pylist()
+        alone = f"{ids.index(None)},0:{len(joined.columns)}"
+        answer = log.backward("joined", alone)
+        assert len(answer["orders"].rows) == 1
+        assert answer.get("customers") is None
+        assert not log.backward("joined", alone, to="customers")
+        with pytest.raises(UnknownName, match="no cell of 'customers' was reached, only of 'joined', 'orders'"):
+            answer["customers"]
 
 
 def test_rows_of_a_run_that_is_asked_by_a_program_without_spark(
