@@ -100,7 +100,7 @@ def test_an_order_without_a_customer(spark: SparkSession, shop: Path, tmp_path: 
         ids = held_table(log._store, "joined").arrow(np.arange(rows))["id"].to_pylist()
         alone = f"{ids.index(None)},0:{len(joined.columns)}"
         answer = log.backward("joined", alone)
-        assert len(answer["orders"].rows) == 1
+        assert len(answer["orders"].along(0)) == 1
         assert answer.get("customers") is None
         assert not log.backward("joined", alone, to="customers")
         with pytest.raises(UnknownName, match="no cell of 'customers' was reached, only of 'joined', 'orders'"):
